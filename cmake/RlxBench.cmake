@@ -1,0 +1,16 @@
+# The benchmarks of bench/, one program each, where Google Benchmark is installed.
+find_package(benchmark QUIET)
+
+function(rlx_benchmarks)
+  if(NOT benchmark_FOUND)
+    message(STATUS "Google Benchmark is not installed: the programs of bench/ are left out")
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*_bench.cpp)
+  foreach(source IN LISTS sources)
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(rlx_${name} ${source})
+    set_target_properties(rlx_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+    target_link_libraries(rlx_${name} PRIVATE rlx_conformance benchmark::benchmark)
+  endforeach()
+endfunction()

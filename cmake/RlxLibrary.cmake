@@ -1,0 +1,81 @@
+find_package(GTest REQUIRED)
+find_package(Threads REQUIRED)
+find_package(nlohmann_json REQUIRED)
+include(GoogleTest)
+add_compile_options(-Wall -Wextra -Wshadow -Wconversion)
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it sees ghosts in moved variants
+  add_compile_options(-Wno-maybe-uninitialized)
+endif()
+
+# What nearly every file includes, compiled once. Sources never rely on it: check-emscripten has none.
+file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+add_library(rlx_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
+target_precompile_headers(rlx_precompiled PRIVATE
+  <algorithm> <functional> <map> <memory> <optional> <set> <sstream> <string> <variant> <vector>)
+
+# The sources of rlx/<folder>, without tests; its .wgsl files become one generated source.
+function(rlx_sources folder out)
+  string(REPLACE "/" "_" name ${folder})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/${folder}/*.wgsl)
+  if(kernels)
+    set(embedded ${PROJECT_BINARY_DIR}/embedded_${name}.cpp)
+    add_custom_command(OUTPUT ${embedded}
+      COMMAND ${CMAKE_COMMAND} -D NAME=${name} -D "KERNELS=${kernels}" -D OUTPUT=${embedded}
+              -P ${PROJECT_SOURCE_DIR}/cmake/embed_wgsl.cmake
+      DEPENDS ${kernels} ${PROJECT_SOURCE_DIR}/cmake/embed_wgsl.cmake VERBATIM)
+    list(APPEND sources ${embedded})
+  endif()
+  set(${out} ${sources} PARENT_SCOPE)
+endfunction()
+
+# Builds the library of folder rlx/<folder>.
+function(rlx_library folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  string(REPLACE "/" "_" name ${folder})
+  string(REPLACE "/" "_" dependencies "${ARG_DEPENDS}")
+  list(TRANSFORM dependencies PREPEND rlx_)
+  rlx_sources(${folder} sources)
+  if(sources)
+    add_library(rlx_${name} ${sources})
+    target_precompile_headers(rlx_${name} REUSE_FROM rlx_precompiled)
+    set(scope PUBLIC)
+  else()  # headers only
+    add_library(rlx_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_link_libraries(rlx_${name} ${scope} ${dependencies} Threads::Threads ${CMAKE_DL_LIBS})
+  target_include_directories(rlx_${name} ${scope} ${PROJECT_SOURCE_DIR})
+  set_property(GLOBAL APPEND PROPERTY RLX_LIBRARIES rlx_${name})
+endfunction()
+
+# Builds the program rlx from folder rlx/<folder>.
+function(rlx_program folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  string(REPLACE "/" "_" dependencies "${ARG_DEPENDS}")
+  list(TRANSFORM dependencies PREPEND rlx_)
+  rlx_sources(${folder} sources)
+  if(sources)
+    add_executable(rlx ${sources})
+    set_target_properties(rlx PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/rlx/${folder})
+    target_link_libraries(rlx PRIVATE ${dependencies})
+    target_compile_definitions(rlx PRIVATE RLX_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RLX_VERSION="${PROJECT_VERSION}")
+  endif()
+endfunction()
+
+# Builds every *_test.cpp, each next to what it tests, into one program.
+function(rlx_tests)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/*_test.cpp)
+  get_property(libraries GLOBAL PROPERTY RLX_LIBRARIES)
+  add_executable(rlx_tests ${sources})
+  target_link_libraries(rlx_tests PRIVATE ${libraries} GTest::gtest GTest::gtest_main)
+  target_precompile_headers(rlx_tests REUSE_FROM rlx_precompiled)
+  # Only these read the tree: a path in a file's flags keeps caches from serving another clone.
+  foreach(source IN LISTS sources)
+    if(source MATCHES "architecture_test|cli_test")
+      set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS RLX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    endif()
+  endforeach()
+  gtest_discover_tests(rlx_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+endfunction()

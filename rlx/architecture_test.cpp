@@ -1,0 +1,102 @@
+// The rules of the tree, read from the tree: what a folder may include, and who may name an op.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "rlx/ops/catalog.h"
+
+namespace rlx {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read(const fs::path& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+const fs::path kSource = RLX_SOURCE_DIR;
+
+// From CMakeLists.txt: folder -> what its line allows, closed over.
+std::map<std::string, std::set<std::string>> allowed_includes() {
+  std::map<std::string, std::set<std::string>> allowed;
+  const std::string cmake = read(kSource / "CMakeLists.txt");
+  const std::regex line(R"(rlx_(?:library|program)\((\S+)(?:\s+DEPENDS ([^)]*))?\))");
+  for (std::sregex_iterator it(cmake.begin(), cmake.end(), line), end; it != end; ++it) {
+    std::set<std::string>& set = allowed[(*it)[1]];
+    set.insert((*it)[1]);
+    std::istringstream words((*it)[2]);
+    for (std::string word; words >> word;) set.insert(allowed[word].begin(), allowed[word].end());
+  }
+  return allowed;
+}
+
+std::vector<fs::path> sources() {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "rlx")) {
+    const std::string name = entry.path().filename().string();
+    const bool code = entry.path().extension() == ".cpp" || entry.path().extension() == ".h";
+    if (code && name.find("_test") == std::string::npos && name != "testing.h") files.push_back(entry.path());
+  }
+  return files;
+}
+
+std::string folder_of(const fs::path& file) {
+  return fs::relative(file.parent_path(), kSource / "rlx").generic_string();
+}
+
+TEST(Architecture, FoldersIncludeOnlyWhatTheirCMakeLineAllows) {
+  const auto allowed = allowed_includes();
+  ASSERT_GE(allowed.size(), 12u);
+  const std::regex include("#include \"rlx/(.*)/[^/\"]*\"");
+  for (const fs::path& file : sources()) {
+    const std::string folder = folder_of(file), content = read(file);
+    ASSERT_TRUE(allowed.count(folder)) << folder << " has no line in CMakeLists.txt";
+    for (std::sregex_iterator it(content.begin(), content.end(), include), end; it != end; ++it)
+      EXPECT_TRUE(allowed.at(folder).count((*it)[1])) << file << " includes " << (*it)[1];
+  }
+}
+
+TEST(Architecture, OnlyOpsAndOneTablePerBackendNameAnOp) {
+  // Words that are an op's name and also everyday C++ or ours; as string literals they still count.
+  const std::set<std::string> structure{"input", "weight", "constant", "state", "copy"};
+  const std::set<std::string> tables{"backend/cpu/fast_ops.cpp"};
+  for (const fs::path& file : sources()) {
+    const std::string folder = folder_of(file), name = fs::relative(file, kSource / "rlx").generic_string();
+    const bool engine = folder == "ir" || folder == "lower" || folder == "codegen" || folder == "plan" ||
+                        folder.rfind("backend", 0) == 0 || folder == "runtime";
+    if (!engine || tables.count(name)) continue;
+    const std::string content = read(file);
+    for (const OpRef& op : catalog().all()) {
+      if (structure.count(op->name)) continue;
+      EXPECT_EQ(content.find("\"" + op->name + "\""), std::string::npos) << name << " names the op " << op->name;
+      EXPECT_EQ(content.find(" " + op->name + "_op("), std::string::npos) << name << " names the op " << op->name;
+    }
+  }
+}
+
+TEST(Architecture, TheLibraryPrintsNothingAndReadsNoEnvironment) {
+  for (const fs::path& file : sources()) {
+    if (folder_of(file) == "cli" || folder_of(file) == "conformance") continue;
+    const std::string content = read(file);
+    for (const char* word : {"std::cout", "std::cerr", " printf(", "fprintf(", " puts("})
+      EXPECT_EQ(content.find(word), std::string::npos) << file << " has " << word;
+  }
+}
+
+TEST(Architecture, NoFileIsTooLongToRead) {
+  for (const fs::path& file : sources()) {
+    const std::string content = read(file);
+    EXPECT_LE(std::count(content.begin(), content.end(), '\n'), 620) << file;
+  }
+}
+
+}  // namespace
+}  // namespace rlx

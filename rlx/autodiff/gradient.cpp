@@ -1,0 +1,61 @@
+#include "rlx/autodiff/gradient.h"
+
+#include <map>
+
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+// Which nodes depend on any of `xs`.
+std::vector<bool> dependents(const GraphData& graph, const Values& xs, int last) {
+  std::vector<bool> depends(size_t(last) + 1, false);
+  for (const Value& x : xs)
+    if (x.node <= last) depends[size_t(x.node)] = true;
+  for (int at = 0; at <= last; ++at)
+    for (const Value& input : graph.nodes[size_t(at)].inputs)
+      if (input.present() && depends[size_t(input.node)]) depends[size_t(at)] = true;
+  return depends;
+}
+
+}  // namespace
+
+Values gradient(Value y, const Values& xs, Value seed) {
+  require(is_float(y.dtype()), "gradient: of ", y.type(), ", which is not a float");
+  if (!seed.present()) seed = expand(scalar(y, 1), y.shape());
+  require(seed.type() == y.type(), "gradient: the seed is ", seed.type(), ", it must be like ", y.type());
+  const std::vector<bool> depends = dependents(*y.graph, xs, y.node);
+  std::map<std::pair<int, int>, Value> gradients{{{y.node, y.result}, seed}};
+  for (int at = y.node; at >= 0; --at) {
+    if (!depends[size_t(at)]) continue;
+    const Node& node = y.graph->nodes[size_t(at)];
+    if (is_source(node)) continue;
+    GradientSite site{node, node.inputs, {}, {}};
+    bool any = false;
+    for (int r = 0; r < static_cast<int>(node.types.size()); ++r) {
+      site.results.push_back({y.graph, at, r});
+      const auto found = gradients.find({at, r});
+      site.result_gradients.push_back(found == gradients.end() ? std::nullopt : std::optional(found->second));
+      any |= found != gradients.end();
+    }
+    if (!any) continue;
+    if (!node.op->gradient)
+      fail(ErrorKind::unsupported, node.op->name, ": has no gradient",
+           node.op->gradient_reason.empty() ? "" : ": " + node.op->gradient_reason, "\n  at node '", node.name, "'");
+    const Gradients parts = node.op->gradient(site);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const Value input = site.inputs[i];
+      if (!parts[i] || !input.present() || !depends[size_t(input.node)]) continue;
+      const auto [it, first] = gradients.emplace(std::pair(input.node, input.result), *parts[i]);
+      if (!first) it->second = it->second + *parts[i];
+    }
+  }
+  Values results;
+  for (const Value& x : xs) {
+    const auto found = gradients.find({x.node, x.result});
+    results.push_back(found != gradients.end() ? found->second : expand(scalar(x, 0), x.shape()));
+  }
+  return results;
+}
+
+}  // namespace rlx

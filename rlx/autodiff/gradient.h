@@ -1,0 +1,12 @@
+// Reverse-mode gradients, built as more of the same graph.
+#pragma once
+
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+// d sum(y * seed) / dx for each x, as values of y's graph; `seed` absent means ones. An x that y
+// does not depend on gets zeros. An op without a rule is an Error that says why.
+Values gradient(Value y, const Values& xs, Value seed = {});
+
+}  // namespace rlx

@@ -1,0 +1,105 @@
+#include "rlx/backend/backend.h"
+
+namespace rlx {
+
+Counters difference(const Counters& after, const Counters& before) {
+  return {after.runs - before.runs,
+          after.plans - before.plans,
+          after.pipelines - before.pipelines,
+          after.buffers - before.buffers,
+          after.bind_groups - before.bind_groups,
+          after.submits - before.submits,
+          after.uploads - before.uploads,
+          after.upload_bytes - before.upload_bytes,
+          after.readbacks - before.readbacks,
+          after.readback_bytes - before.readback_bytes,
+          after.dispatches - before.dispatches,
+          after.host_steps - before.host_steps};
+}
+
+SymbolRanges plan_ranges(const Compiled& compiled, const SymbolValues& symbols) {
+  SymbolRanges ranges = compiled.bounds;
+  for (const auto& [name, value] : symbols) ranges.emplace(name, Interval{value, value});
+  return ranges;
+}
+
+std::string plan_key(const Compiled& compiled, const SymbolValues& symbols) {
+  std::string key;
+  for (const auto& [name, value] : symbols)
+    if (!compiled.bounds.count(name)) key += text(name, '=', value, ' ');
+  return key;
+}
+
+bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
+  size_t next = 0;
+  bool same = !seen_.empty() || request.inputs.empty();
+  const bool first = seen_.empty();
+  for (const Node& node : compiled.graph.nodes()) {
+    if (!is_input(node)) continue;
+    const size_t i = next++;
+    const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
+    const Shape& shape = on_device ? request.device_inputs[i].shape() : request.inputs[i].shape();
+    const DType dtype = on_device ? request.device_inputs[i].dtype() : request.inputs[i].dtype();
+    const bool elements = node.host_values[0].has_value();
+    if (elements && on_device)
+      fail(ErrorKind::invalid_input, "run: input '", node.name,
+           "' decides shapes or control flow, so it must be a host tensor");
+    const void* identity = elements ? request.inputs[i].identity() : nullptr;
+    const uint64_t version = elements ? request.inputs[i].version() : 0;
+    if (i >= seen_.size()) {
+      seen_.push_back({dtype, shape, identity, version});
+      same = false;
+      continue;
+    }
+    Seen& seen = seen_[i];
+    if (seen.dtype == dtype && seen.shape == shape && seen.identity == identity && seen.version == version) continue;
+    seen = {dtype, shape, identity, version};
+    same = false;
+  }
+  if (same && !first) return false;
+
+  binding_ = {};
+  try {
+    TensorMap inputs;
+    next = 0;
+    for (const Node& node : compiled.graph.nodes()) {
+      if (!is_input(node)) continue;
+      const size_t i = next++;
+      const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
+      if (!on_device) inputs.emplace(node.name, request.inputs[i]);
+      else bind_input(node.name, node.types[0], {request.device_inputs[i].dtype(), request.device_inputs[i].shape()},
+                      binding_.symbols);
+    }
+    compiled.binder.bind_inputs(inputs, binding_);
+    compiled.binder.resolve(binding_);
+  } catch (...) {
+    seen_.clear();  // a binding that failed is none
+    throw;
+  }
+  return true;
+}
+
+Tensor follow_view(const Tensor& root, const Operand& operand, const SymbolValues& symbols) {
+  const Shape shape = bound(operand.shape, symbols);
+  if (operand.contiguous()) return root.shape() == shape ? root : root.first(shape);
+  Shape strides;
+  for (const Dim& stride : operand.layout.strides) strides.push_back(stride.value(symbols));
+  Tensor result(operand.dtype, shape);
+  const size_t width = static_cast<size_t>(bytes_of(operand.dtype));
+  const std::byte* from = root.bytes().data();
+  std::byte* to = result.count() > 0 ? result.mutable_bytes().data() : nullptr;
+  Shape index(shape.size(), 0);
+  int64_t at = operand.layout.offset.value(symbols);
+  for (int64_t i = 0; i < result.count(); ++i) {
+    std::memcpy(to + static_cast<size_t>(i) * width, from + static_cast<size_t>(at) * width, width);
+    for (size_t d = shape.size(); d-- > 0;) {  // counts like an odometer
+      at += strides[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+  return result;
+}
+
+}  // namespace rlx

@@ -1,0 +1,82 @@
+// What a program holds on one logical device: buffers for slots, weights, inputs and state, bind
+// groups, the params and staging buffers. All of it goes with the device and is made again.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rlx/backend/backend.h"
+#include "rlx/backend/webgpu/gpu.h"
+
+namespace rlx::webgpu {
+
+class GpuMemory : public DeviceMemory {
+ public:
+  GpuMemory(std::shared_ptr<Gpu> gpu, BufferPtr buffer) : gpu_(std::move(gpu)), buffer_(std::move(buffer)) {}
+  Tensor read(DType dtype, const Shape& shape) override;
+  const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
+  const BufferPtr& buffer() const { return buffer_; }
+
+ private:
+  std::shared_ptr<Gpu> gpu_;
+  BufferPtr buffer_;
+};
+
+class Resources {
+ public:
+  Resources(std::shared_ptr<Gpu> gpu, const Lowered& lowered, Counters& counters);
+
+  Gpu& gpu() { return *gpu_; }
+  const std::shared_ptr<Gpu>& gpu_ptr() { return gpu_; }
+  // Makes room for a plan: slots and own buffers only grow.
+  void fit(const MemoryPlan& plan);
+  // Room for a value that only a step could size.
+  void fit_late(ValueId value, int64_t bytes);
+  const BufferPtr& buffer(ValueId value) const;
+  void borrow(ValueId value, BufferPtr buffer);  // somebody else's, for this run
+
+  // Uploads a tensor to the value's own buffer.
+  void upload(ValueId value, const Tensor& tensor, const std::string& what);
+  // The same, when the tensor is not the one uploaded last.
+  void upload_changed(ValueId value, const Tensor& tensor, const std::string& what);
+
+  BindGroupPtr bind_group(const void* dispatch, const Pipeline& pipeline, const std::vector<BufferRange>& ranges,
+                          uint64_t params_bytes);
+  const BufferPtr& params(uint64_t bytes);
+  // Two in turn: one may still be mapped while the next is filled.
+  const BufferPtr& staging(uint64_t bytes);
+  // Changes whenever a buffer does: what was recorded before is stale.
+  uint64_t generation() const { return generation_; }
+
+ private:
+  struct Uploaded {
+    const void* identity = nullptr;
+    uint64_t version = 0;
+  };
+  struct GroupKey {
+    const void* dispatch;
+    std::vector<uint64_t> ranges;
+    bool operator<(const GroupKey& other) const {
+      return std::tie(dispatch, ranges) < std::tie(other.dispatch, other.ranges);
+    }
+  };
+  BufferPtr make(uint64_t bytes, BufferUse use, const std::string& label);
+
+  std::shared_ptr<Gpu> gpu_;
+  const Lowered& lowered_;
+  Counters& counters_;
+  const MemoryPlan* plan_ = nullptr;
+  std::vector<BufferPtr> slots_;
+  std::vector<BufferPtr> own_;  // by value
+  std::vector<BufferPtr> borrowed_;
+  std::vector<Uploaded> uploaded_;
+  std::map<GroupKey, BindGroupPtr> groups_;
+  BufferPtr params_, staging_[2];
+  size_t next_staging_ = 0;
+  std::vector<std::byte> conversion_;
+  uint64_t generation_ = 0;
+};
+
+}  // namespace rlx::webgpu

@@ -1,0 +1,95 @@
+#include "rlx/base/file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "rlx/base/error.h"
+
+namespace rlx {
+namespace {
+
+// A folder that goes away with the test.
+class File : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(::testing::TempDir()) / text("rlx_file_test_", ::getpid());
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string path(const char* name) const { return (folder_ / name).string(); }
+  size_t files() const {
+    return static_cast<size_t>(std::distance(std::filesystem::directory_iterator(folder_), {}));
+  }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+template <class Action>
+std::string io_error(Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(File, WhatIsWrittenIsRead) {
+  const std::string contents("a\0b\nc", 5);
+  write_file(path("x"), contents);
+  EXPECT_EQ(read_file(path("x")), contents);
+  EXPECT_EQ(text_of(MappedFile::open(path("x"))->bytes()), contents);
+}
+
+TEST_F(File, PartsAreWrittenInOrder) {
+  const std::string a = "first ", b = "second";
+  write_file(path("x"), {std::as_bytes(std::span(a)), {}, std::as_bytes(std::span(b))});
+  EXPECT_EQ(read_file(path("x")), "first second");
+}
+
+TEST_F(File, AnEmptyFileHasNoBytes) {
+  write_file(path("x"), "");
+  EXPECT_EQ(read_file(path("x")), "");
+  EXPECT_TRUE(MappedFile::open(path("x"))->bytes().empty());
+}
+
+TEST_F(File, AMappingOutlivesItsReplacement) {
+  write_file(path("x"), "before");
+  const auto mapped = MappedFile::open(path("x"));
+  write_file(path("x"), "after, and longer");
+  EXPECT_EQ(text_of(mapped->bytes()), "before");
+  EXPECT_EQ(read_file(path("x")), "after, and longer");
+}
+
+TEST_F(File, WritingLeavesNothingElseBehind) {
+  write_file(path("x"), "1");
+  write_file(path("x"), "2");
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_NE(io_error([&] { write_file(path("folder"), "3"); }), "no error");
+  EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(File, AnErrorNamesThePathAndTheReason) {
+  const std::string missing = path("missing");
+  const std::string expected = "cannot open '" + missing + "': " + std::strerror(ENOENT);
+  EXPECT_EQ(io_error([&] { read_file(missing); }), expected);
+  EXPECT_EQ(io_error([&] { MappedFile::open(missing); }), expected);
+  const std::string inside = missing + "/x";
+  EXPECT_EQ(io_error([&] { write_file(inside, "x"); }),
+            "cannot write '" + inside + "': " + std::strerror(ENOENT));
+  EXPECT_NE(io_error([&] { read_file(path("")); }).find(std::strerror(EISDIR)), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rlx

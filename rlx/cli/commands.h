@@ -1,0 +1,49 @@
+// The commands of the program rlx. Each adds itself to the command line, with what runs it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "rlx/runtime/device.h"
+
+namespace rlx::cli {
+
+// What all commands share: where they write, and the devices, looked for when first asked for.
+// A command throws rlx::Error where the work failed, CLI::ValidationError where its flags are
+// wrong.
+struct Context {
+  std::ostream& out;
+  std::ostream& err;
+  bool color = false;     // `out` is a terminal
+  bool progress = false;  // `err` is a terminal
+  int exit_code = 0;      // 0 done, 1 the work failed, 2 wrong usage
+
+  std::vector<std::string> webgpu_libraries = {};  // --webgpu-library, instead of all others
+  std::vector<std::string> vulkan_drivers = {};    // --vulkan-driver, instead of all others
+
+  FindOptions find_options() const;  // from the flags, the environment, and the usual places
+  const FoundDevices& devices();     // found at the first call
+  Device device(const std::string& name);
+
+  // A line that says what goes on, and is replaced by the next; an empty one ends that.
+  void show_progress(const std::string& line) const {
+    if (progress) err << "\r\033[K" << line << std::flush;
+  }
+  std::string bold(const std::string& text) const {
+    return color ? "\033[1m" + text + "\033[0m" : text;
+  }
+
+  std::optional<FoundDevices> found = {};  // for devices()
+};
+
+void add_run_command(CLI::App& app, Context& context);
+void add_inspect_command(CLI::App& app, Context& context);
+void add_devices_command(CLI::App& app, Context& context);
+void add_compare_command(CLI::App& app, Context& context);
+void add_demo_command(CLI::App& app, Context& context);
+void add_ops_command(CLI::App& app, Context& context);
+
+}  // namespace rlx::cli

@@ -1,0 +1,111 @@
+// Where to look for devices. The library reads no environment; this is the place that does.
+
+#include "rlx/cli/devices_option.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+
+namespace rlx::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A variable that is set decides, also when it is set to nothing.
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (!value) return {};
+  return value;
+}
+
+std::vector<std::string> split(const std::string& list, char separator) {
+  std::vector<std::string> parts;
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = std::min(list.find(separator, begin), list.size());
+    if (end > begin) parts.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::vector<std::string> usual_libraries() {
+  std::vector<std::string> libraries;
+  for (const char* file : {"libwebgpu_wrapper.so", "libwebgpu_dawn.so"}) {
+    const fs::path beside = fs::path(program_folder()) / file;
+    if (fs::exists(beside)) libraries.push_back(beside.string());
+  }
+  const std::vector<std::string> installed =
+      find_near(".deps/npm/node_modules/bun-webgpu-linux-x64/libwebgpu_wrapper.so");
+  libraries.insert(libraries.end(), installed.begin(), installed.end());
+  libraries.emplace_back("libwebgpu_dawn.so");  // as the system finds it
+  return libraries;
+}
+
+}  // namespace
+
+void add_device_options(CLI::App& app, Context& context) {
+  const std::string group = "Devices";
+  app.add_option("--webgpu-library", context.webgpu_libraries,
+                 "The WebGPU library to use instead of $RLX_WEBGPU_LIBRARY and the usual places")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(group);
+  app.add_option("--vulkan-driver", context.vulkan_drivers,
+                 "A Vulkan driver manifest to use instead of $RLX_VULKAN_DRIVERS and the system's")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->group(group);
+}
+
+std::string program_folder() {
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  return program.empty() ? "." : program.parent_path().string();
+}
+
+std::vector<std::string> find_near(const std::string& path) {
+  std::vector<fs::path> folders;
+  fs::path above = program_folder();
+  for (; above.has_relative_path(); above = above.parent_path()) folders.push_back(above);
+  folders.push_back(fs::current_path());
+#ifdef RLX_SOURCE_DIR
+  folders.emplace_back(RLX_SOURCE_DIR);
+#endif
+  std::vector<std::string> found;
+  for (const fs::path& folder : folders) {
+    std::error_code ignored;
+    const std::string candidate = (folder / path).string();
+    const bool known = std::find(found.begin(), found.end(), candidate) != found.end();
+    if (!known && fs::exists(candidate, ignored)) found.push_back(candidate);
+  }
+  return found;
+}
+
+FindOptions Context::find_options() const {
+  FindOptions options;
+  options.webgpu_libraries = webgpu_libraries;
+  if (webgpu_libraries.empty()) {
+    const auto library = environment("RLX_WEBGPU_LIBRARY");
+    options.webgpu_libraries = library ? split(*library, ':') : usual_libraries();
+  }
+  options.vulkan_drivers = vulkan_drivers;
+  options.system_drivers = vulkan_drivers.empty();
+  if (vulkan_drivers.empty()) {
+    const auto drivers = environment("RLX_VULKAN_DRIVERS");
+    options.vulkan_drivers =
+        drivers ? split(*drivers, ':') : find_near(".deps/lavapipe/lvp_icd.json");
+  }
+  return options;
+}
+
+const FoundDevices& Context::devices() {
+  if (!found) found = find_all_devices(find_options());
+  return *found;
+}
+
+Device Context::device(const std::string& name) {
+  if (name == "cpu") return {};  // always there: no need to look
+  return devices().at(name);
+}
+
+}  // namespace rlx::cli

@@ -1,0 +1,42 @@
+// What a graph is, what of it would run where on a device, and the memory it would take.
+#pragma once
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "rlx/plan/memory_plan.h"
+
+namespace rlx::cli {
+
+struct NamedType {
+  std::string name;
+  TensorType type;
+};
+struct HostStep {
+  std::string op, node, reason;
+};
+
+struct Inspection {
+  std::vector<NamedType> inputs, outputs, weights, states;
+  int64_t weight_bytes = 0, state_bytes = 0;  // as the file holds them
+  std::map<std::string, Interval> symbols;    // of the inputs; `high` may be kUnbounded
+  std::map<std::string, int64_t> ops;         // how many of each
+
+  std::string device;
+  std::map<std::string, int64_t> steps;    // by kind
+  std::map<std::string, int64_t> kernels;  // how many dispatches of each
+  std::vector<HostStep> host_steps;        // on the CPU, all; they then have no reason
+
+  MemoryPlan plan;
+  std::vector<std::string> value_names;  // by value of the plan
+  SymbolRanges planned_for;              // a bound where there is one, else what was bound
+  std::vector<std::string> unknown;      // symbols without either: what depends on them has no size
+  int64_t device_weight_bytes = 0;
+};
+
+Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols);
+nlohmann::ordered_json inspection_json(const Inspection& inspection);
+
+}  // namespace rlx::cli

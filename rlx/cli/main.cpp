@@ -1,0 +1,74 @@
+// The program rlx: reads the command line and runs one command. Exits with 0 when it is done, 1
+// when the work failed, 2 when it was used wrongly.
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+
+#include "rlx/cli/devices_option.h"
+
+#ifndef RLX_VERSION
+#define RLX_VERSION "0.1.0"
+#endif
+
+namespace rlx::cli {
+namespace {
+
+constexpr int kWorkFailed = 1, kWrongUsage = 2;
+
+bool is_terminal(int file) {
+  const char* terminal = std::getenv("TERM");
+  return isatty(file) != 0 && terminal && std::string(terminal) != "dumb";
+}
+
+void add_commands(CLI::App& app, Context& context) {
+  app.require_subcommand(0, 1);
+  app.fallthrough();  // --webgpu-library may follow the command
+  app.set_version_flag("--version", "rlx " RLX_VERSION, "Print the version and exit");
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  add_device_options(app, context);
+  add_run_command(app, context);
+  add_inspect_command(app, context);
+  add_compare_command(app, context);
+  add_devices_command(app, context);
+  add_ops_command(app, context);
+  add_demo_command(app, context);
+  app.footer(
+      "Examples:\n"
+      "  rlx demo\n"
+      "  rlx run model.rlx --input x=x.npy --device gpu\n"
+      "  rlx COMMAND --help\n"
+      "\n"
+      "Exits with 0 when it is done, 1 when the work failed, 2 when it was used wrongly.");
+}
+
+int run(int argc, char** argv) {
+  Context context{std::cout, std::cerr, is_terminal(STDOUT_FILENO), is_terminal(STDERR_FILENO)};
+  CLI::App app("rlx compiles and runs graphs of tensor operations, on the CPU and on GPUs.", "rlx");
+  add_commands(app, context);
+  try {
+    app.parse(argc, argv);
+    // Asked here, so that a word that is no command is told as that.
+    if (app.get_subcommands().empty()) throw CLI::RequiredError("A command");
+  } catch (const CLI::Success& wanted) {  // help or the version
+    app.exit(wanted, context.out, context.err);
+  } catch (const CLI::ParseError& error) {
+    context.show_progress("");
+    context.err << "rlx: " << error.what() << "\nrlx: see rlx --help\n";
+    return kWrongUsage;
+  } catch (const std::exception& error) {
+    context.show_progress("");
+    context.err << "rlx: " << error.what() << '\n';
+    return kWorkFailed;
+  }
+  context.out.flush();
+  if (context.out) return context.exit_code;
+  context.err << "rlx: the output could not be written\n";
+  return kWorkFailed;
+}
+
+}  // namespace
+}  // namespace rlx::cli
+
+int main(int argc, char** argv) { return rlx::cli::run(argc, argv); }

@@ -1,0 +1,166 @@
+// rlx run: runs a graph and shows its outputs, what was done, and what went wrong where.
+
+#include <chrono>
+#include <set>
+
+#include "rlx/base/file.h"
+#include "rlx/cli/all_values.h"
+#include "rlx/cli/inputs.h"
+#include "rlx/cli/report_print.h"
+#include "rlx/cli/tensor_print.h"
+#include "rlx/cli/trace.h"
+#include "rlx/import/rlx_file.h"
+#include "rlx/ops/catalog.h"
+#include "rlx/runtime/program.h"
+
+namespace rlx::cli {
+namespace {
+
+struct RunFlags {
+  std::string file, device = "auto", format = "table", out, report_file, trace_file, dump_folder;
+  InputOptions inputs;
+  std::vector<std::string> outputs;
+  bool report = false, check_nan = false, strict = false;
+  int repeat = 1;
+};
+
+using Clock = std::chrono::steady_clock;
+double microseconds_since(Clock::time_point start) {
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+std::vector<std::string> chosen_outputs(const Graph& graph, const RunFlags& flags) {
+  std::vector<std::string> names;
+  for (const GraphOutput& output : graph.outputs()) names.push_back(output.name);
+  if (flags.outputs.empty()) return names;
+  for (const std::string& name : flags.outputs)
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      fail(ErrorKind::invalid_input, "there is no output '", name, "'; there is ",
+           names.empty() ? "none" : joined(names));
+  return flags.outputs;
+}
+
+struct Done {
+  TensorMap outputs;
+  Measured measured;
+};
+
+// Compiles and runs as often as asked; the last run is the one that is reported on.
+Done run_graph(const Graph& graph, const TensorMap& inputs, const std::vector<std::string>& wanted,
+               const RunFlags& flags, Context& context) {
+  Done done;
+  const Device device = context.device(flags.device);
+  context.show_progress(text("compiling for ", device.name()));
+  const auto start = Clock::now();
+  const Program program = compile(graph, {.device = device, .strict = flags.strict});
+  done.measured.compile_microseconds = microseconds_since(start);
+  const bool reported = flags.report || !flags.report_file.empty() || !flags.trace_file.empty();
+  for (int i = 0; i < flags.repeat; ++i) {
+    context.show_progress(text("run ", i + 1, " of ", flags.repeat, " on ", device.name()));
+    RunOptions options{.outputs = wanted};
+    const bool last = i + 1 == flags.repeat;
+    if (reported && last) options.report = &done.measured.report;
+    const auto begin = Clock::now();
+    RunResult result = program.run(inputs, options);
+    done.measured.run_microseconds.push_back(microseconds_since(begin));
+    if (last) done.outputs = std::move(result.tensors);
+  }
+  done.measured.total = program.counters();
+  context.show_progress("");
+  return done;
+}
+
+void write_outputs(const std::vector<NamedTensor>& outputs, const RunFlags& flags,
+                   Context& context) {
+  const bool files = flags.format == "npy" || !flags.out.empty();
+  const std::string folder = flags.out.empty() ? "." : flags.out;
+  for (const auto& [name, tensor] : outputs) {
+    if (!files) break;
+    const std::string file = save_tensor(folder, name, tensor);
+    if (flags.format == "npy")
+      context.out << folder << '/' << file << "  " << tensor.type() << '\n';
+  }
+  if (flags.format == "json") context.out << json_text(tensors_json(outputs));
+  if (flags.format == "table") print_tensors(outputs, context.out);
+}
+
+void write_reports(const Measured& measured, const RunFlags& flags, Context& context) {
+  // JSON on standard output stays JSON.
+  if (flags.report) print_report(measured, flags.format == "json" ? context.err : context.out);
+  if (!flags.report_file.empty()) write_file(flags.report_file, json_text(report_json(measured)));
+  if (!flags.trace_file.empty())
+    write_file(flags.trace_file, json_text(trace_json(measured.report)));
+}
+
+void run_command(const RunFlags& flags, Context& context) {
+  const Graph graph = load_rlx(flags.file, catalog());
+  const std::vector<std::string> chosen = chosen_outputs(graph, flags);
+  const TensorMap inputs = make_inputs(graph, flags.inputs);
+  const bool look_inside = flags.check_nan || !flags.dump_folder.empty();
+
+  const AllValues all = look_inside ? with_all_values(graph) : AllValues{};
+  std::vector<std::string> wanted = chosen;
+  for (const NodeResult& result : all.results) wanted.push_back(result.output);
+  const Done done = run_graph(look_inside ? all.graph : graph, inputs, wanted, flags, context);
+
+  std::vector<NamedTensor> outputs;
+  for (const std::string& name : chosen) outputs.push_back({name, done.outputs.at(name)});
+  write_outputs(outputs, flags, context);
+  write_reports(done.measured, flags, context);
+  if (!flags.dump_folder.empty()) dump_values(all, done.outputs, flags.dump_folder);
+  if (!flags.check_nan) return;
+  const auto found = first_not_finite(all, inputs, done.outputs);
+  if (found) {
+    context.err << "rlx: " << *found << '\n';
+    context.exit_code = 1;
+  } else if (flags.format != "json") {
+    context.out << "all results of all nodes are finite\n";
+  }
+}
+
+constexpr const char* kExamples =
+    "Examples:\n"
+    "  rlx run model.rlx --input x=x.npy --input 'scale=[1, 2, 3]'\n"
+    "  rlx run model.rlx --bind seq=128 --device gpu --report\n"
+    "  rlx run model.rlx --input x=random:7 --format json --output probabilities\n"
+    "  rlx run model.rlx --input x=x.npy --check-nan --dump values/\n";
+
+}  // namespace
+
+void add_run_command(CLI::App& app, Context& context) {
+  const auto flags = std::make_shared<RunFlags>();
+  CLI::App& command = *app.add_subcommand("run", "Run a graph and show its outputs");
+  command.add_option("FILE", flags->file, "The graph, a .rlx file")->required()->type_name("");
+  add_input_options(command, flags->inputs);
+  command.add_option("--device", flags->device, "cpu, gpu, auto, or a name that rlx devices shows")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--output", flags->outputs, "An output to show; without this, all")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  command.add_option("--format", flags->format, "How to show outputs")
+      ->check(CLI::IsMember(std::set<std::string>{"table", "json", "npy"}))
+      ->type_name("table|json|npy")
+      ->capture_default_str();
+  command.add_option("--out", flags->out, "Write each output to DIR/NAME.npy")->type_name("DIR");
+  command.add_flag("--report", flags->report, "Show dispatches, memory, and what ran on the host");
+  command.add_option("--report-json", flags->report_file, "Write that report as JSON")
+      ->type_name("FILE");
+  command
+      .add_option("--trace", flags->trace_file, "Write a trace for chrome://tracing or Perfetto")
+      ->type_name("FILE");
+  command.add_flag("--check-nan", flags->check_nan,
+                   "Find the first node with a NaN or Inf; exit 1 if one has");
+  command.add_option("--dump", flags->dump_folder, "Write what every node computes to DIR")
+      ->type_name("DIR");
+  command.add_flag("--strict", flags->strict,
+                   "Fail rather than compute on the host of another device");
+  command.add_option("--repeat", flags->repeat, "Run so many times")
+      ->check(CLI::Range(1, 1000000))
+      ->type_name("N")
+      ->capture_default_str();
+  command.footer(kExamples);
+  command.callback([flags, &context] { run_command(*flags, context); });
+}
+
+}  // namespace rlx::cli

@@ -1,0 +1,189 @@
+#include "rlx/codegen/elementwise.h"
+
+#include <algorithm>
+
+#include "rlx/codegen/render.h"
+#include "rlx/ops/lib/library.h"
+
+namespace rlx {
+namespace {
+
+// The main of a kernel that stores element by element, and of one that stores whole words.
+constexpr const char* kStoreElements = R"(
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let i = params.first + workgroup_index(ids) * WORKGROUP + lane;
+  if (i >= params.end) { return; }
+  store_result(i, compute(i));
+}
+)";
+constexpr const char* kStoreWords = R"(
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let word = params.first / PER_WORD + workgroup_index(ids) * WORKGROUP + lane;
+  if (word * PER_WORD >= params.end) { return; }
+  var bits = 0u;
+  for (var k = 0u; k < PER_WORD; k++) {
+    let i = word * PER_WORD + k;
+    if (i < params.end) { bits |= pack_result(compute(i), k); }
+  }
+  store_word_result(word, bits);
+}
+)";
+
+// Splits the elements where an operand is too large to bind whole. An operand in the result's own
+// order is bound in windows; another must fit by itself, which the executor checks.
+void shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
+  const Operand& result = dispatch.operands.back();
+  int64_t widest = 4;
+  bool large = false;
+  for (Operand& operand : dispatch.operands) {
+    if (operand.shape != result.shape || !operand.contiguous()) continue;
+    widest = std::max(widest, device_storage(operand.dtype, traits).bytes);
+    large |= !fits_binding(operand.dtype, operand.shape, traits);
+  }
+  Dim first = 0, end = count;
+  if (large) {
+    const int64_t per_shard = shard_elements(widest, traits);
+    first = Dim(kShard) * Dim(per_shard);
+    end = min(count, first + per_shard);
+    dispatch.repeat = ceil_div(count, per_shard);
+    for (Operand& operand : dispatch.operands)
+      if (operand.shape == result.shape && operand.contiguous()) operand.window = {first, end - first};
+  }
+  const int64_t per_word =
+      dispatch.writes_words ? device_storage(result.dtype, traits).elements_per_word : 1;
+  dispatch.params.emplace_back("first", first);
+  dispatch.params.emplace_back("end", end);
+  dispatch.workgroups = ceil_div(end - first, 64 * per_word);
+}
+
+// A parameter of the operands' own type: next to integers it is one, within their range.
+Param scalar_param(const std::string& name, double value, DType dtype) {
+  if (!is_integer(dtype)) return Param(name, value);
+  Tensor whole(is_signed_integer(dtype) ? DType::i32 : DType::u32, {});
+  whole.set(0, value);
+  const Dim number = whole.integer_at(0);
+  return is_signed_integer(dtype) ? Param::signed_number(name, number) : Param(name, number);
+}
+
+}  // namespace
+
+int64_t shard_elements(int64_t bytes, const DeviceTraits& traits) {
+  constexpr int64_t kStep = 256;  // keeps every window's start where any device can bind it
+  return std::max<int64_t>(traits.max_binding_bytes / bytes / kStep, 1) * kStep;
+}
+
+bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits) {
+  // Bounds are the graph's business; a symbol counts as unbounded here.
+  const Dim bytes = bytes_of(dtype, count(shape), traits);
+  return bytes.range({}).high <= traits.max_binding_bytes;
+}
+
+Operand broadcast(Operand operand, const Dims& shape) {
+  Layout layout{operand.layout.offset, {}};
+  const size_t extra = shape.size() - operand.shape.size();
+  for (size_t d = 0; d < shape.size(); ++d) {
+    const bool repeated = d < extra || (operand.shape[d - extra].is(1) && !shape[d].is(1));
+    layout.strides.push_back(repeated ? Dim(0) : operand.layout.strides[d - extra]);
+  }
+  operand.shape = shape;
+  operand.layout = std::move(layout);
+  return operand;
+}
+
+Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
+  Dispatch dispatch;
+  const DeviceStorage storage = device_storage(formula.result.dtype, traits);
+  std::string body = text("fn compute(i: u32) -> ", storage.compute, " {\n");
+  for (const Operand& operand : formula.operands) {
+    dispatch.operands.push_back(broadcast(operand, formula.result.shape));
+    body += text("  let ", operand.name, " = load_", operand.name, "(i);\n");
+  }
+  for (const Param& param : formula.params) body += text("  let ", param.name, " = params.", param.name, ";\n");
+  body += text("  return ", formula.expression, ";\n}\n");
+  dispatch.operands.push_back(LowerSite::named(formula.result, "result", Access::write));
+  dispatch.params = formula.params;
+  dispatch.writes_words = storage.elements_per_word > 1;
+  if (dispatch.writes_words) dispatch.constants.push_back({"PER_WORD", storage.elements_per_word});
+  body += dispatch.writes_words ? kStoreWords : kStoreElements;
+  dispatch.kernel = {formula.name, {formula.name + " (generated)", body}, formula.includes};
+  shard(dispatch, count(formula.result.shape), traits);
+  return dispatch;
+}
+
+std::string convert_expression(const std::string& v, DType from, DType to) {
+  const std::string source = device_storage(from, {}).compute, target = device_storage(to, {}).compute;
+  const auto wrap = [&](const std::string& expression) {  // to the width of a narrow integer
+    const int64_t bits = 8 * bytes_of(to);
+    if (!is_integer(to) || bits >= 32) return expression;
+    return text("extractBits(", expression, ", 0u, ", bits, "u)");
+  };
+  if (to == DType::boolean && source == "f32")  // by its bits: a subnormal is not 0
+    return text("(bitcast<u32>(", v, ") & 0x7fffffffu) != 0u");
+  if (to == DType::boolean && source == "vec2<f32>")
+    return text("any((bitcast<vec2<u32>>(", v, ") & vec2<u32>(0x7fffffffu)) != vec2<u32>(0u))");
+  if (to == DType::boolean) return source == "bool" ? v : text(v, " != ", source, "(0)");
+  if (to == DType::c64) return from == DType::c64 ? v : text("vec2<f32>(f32(", v, "), 0.0)");
+  if (from == DType::c64) return convert_expression(v + ".x", DType::f32, to);
+  if (source == "f32" && (target == "i32" || target == "u32")) {  // saturates, so a narrow type does too
+    const std::string whole = text("truncate_to_", target, '(', v, ')');
+    const int64_t bits = 8 * bytes_of(to);
+    if (bits >= 32) return whole;
+    if (target == "u32") return text("min(", whole, ", ", (int64_t{1} << bits) - 1, "u)");
+    return text("clamp(", whole, ", ", -(int64_t{1} << (bits - 1)), ", ", (int64_t{1} << (bits - 1)) - 1, ")");
+  }
+  if (source == target) return wrap(v);
+  if (source == "i32" && target == "u32") return wrap(text("bitcast<u32>(", v, ")"));
+  if (source == "u32" && target == "i32") return wrap(text("bitcast<i32>(", v, ")"));
+  return wrap(text(target, '(', v, ')'));
+}
+
+Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& traits) {
+  Formula formula;
+  formula.name = from.dtype == to.dtype ? "copy" : text("cast_", from.dtype, '_', to.dtype);
+  formula.operands = {LowerSite::named(from, "x", Access::read)};
+  formula.result = to;
+  formula.expression = convert_expression("x", from.dtype, to.dtype);
+  if (formula.expression.find("truncate_to") != std::string::npos)
+    formula.includes = {library("numbers"), library("cast")};
+  return generate(formula, traits);
+}
+
+Dispatch write_host_value(const HostValue& value, const Operand& to, const DeviceTraits& traits) {
+  Formula formula;
+  formula.name = "host_value";
+  formula.result = to;
+  formula.params = {Param("elements", Dims(value.elements.begin(), value.elements.end()))};
+  const std::string element = "params.elements[i / 4u][i % 4u]";
+  formula.expression = convert_expression(element, DType::u32, to.dtype);
+  formula.params[0].list.resize(std::max<size_t>(value.elements.size(), 1));
+  Dispatch dispatch = generate(formula, traits);
+  const std::string unused = "  let elements = params.elements;\n";
+  std::string& body = dispatch.kernel.source.text;
+  body.erase(body.find(unused), unused.size());
+  return dispatch;
+}
+
+Steps lower_elementwise(const LowerSite& site) {
+  const Elementwise& scalar = *site.node.op->elementwise;
+  static constexpr const char* kNames[] = {"x", "y", "z"};
+  Formula formula;
+  formula.name = site.node.op->name;
+  for (size_t i = 0; i < site.inputs.size(); ++i) formula.operands.push_back(site.read(kNames[i], i));
+  formula.result = site.results[0];
+  const DType dtype = site.in(site.inputs.size() - 1).dtype;
+  for (const std::string& name : scalar.params)
+    formula.params.push_back(scalar_param(name, site.attrs().get<double>(name), dtype));
+  for (const std::string& name : scalar.includes) formula.includes.push_back(library(name));
+  switch (info(dtype).dtype_class) {
+    case DTypeClass::floating: formula.expression = scalar.floating_wgsl; break;
+    case DTypeClass::signed_integer: formula.expression = scalar.signed_wgsl; break;
+    case DTypeClass::unsigned_integer: formula.expression = scalar.unsigned_wgsl; break;
+    case DTypeClass::boolean: formula.expression = scalar.boolean_wgsl; break;
+    case DTypeClass::complex: break;
+  }
+  return generate(formula, site.traits);
+}
+
+}  // namespace rlx

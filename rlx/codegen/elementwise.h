@@ -1,0 +1,44 @@
+// Kernels made from scalar formulas: elementwise ops, casts, copies of views.
+#pragma once
+
+#include <string>
+
+#include "rlx/lower/site.h"
+
+namespace rlx {
+
+// What a generated kernel computes for element i of its result, from operands already broadcast to
+// its shape.
+struct Formula {
+  std::string name;                    // for the report
+  std::vector<Operand> operands;       // read; named as in the expression
+  Operand result;
+  std::string expression;              // over the operands' names
+  std::vector<Param> params = {};      // named as in the expression
+  std::vector<KernelText> includes = {};
+};
+
+// One dispatch, or shards of it where a tensor is beyond what the device binds at once.
+Dispatch generate(const Formula& formula, const DeviceTraits& traits);
+
+// The lowering of an op that has a scalar form.
+Steps lower_elementwise(const LowerSite& site);
+
+// Copies operand `from`, whatever its view, to the contiguous `to`, converting the dtype.
+Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& traits);
+
+// Writes host values into a device tensor.
+Dispatch write_host_value(const HostValue& value, const Operand& to, const DeviceTraits& traits);
+
+// `operand` as seen by an op whose result has `shape`: strides of 0 where it is repeated.
+Operand broadcast(Operand operand, const Dims& shape);
+
+// The expression that converts `v` between the compute types of two dtypes, as cast does.
+std::string convert_expression(const std::string& v, DType from, DType to);
+
+// How many elements a shard may have so that every operand of `bytes` per element can be bound.
+int64_t shard_elements(int64_t bytes, const DeviceTraits& traits);
+// Can a value of this many elements always be bound whole?
+bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits);
+
+}  // namespace rlx

@@ -1,0 +1,345 @@
+#include "rlx/codegen/lower_graph.h"
+
+#include <algorithm>
+#include <set>
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/lower/host_values.h"
+
+namespace rlx {
+namespace {
+
+bool has_body(const Node& node) {
+  return std::any_of(node.attrs.begin(), node.attrs.end(),
+                     [](const auto& attr) { return std::holds_alternative<GraphPtr>(attr.second.variant()); });
+}
+
+// A body as a graph of its own over the operands' types, so that it speaks the outer symbols.
+std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs, const std::string& counter,
+                                   int& fresh_symbols) {
+  auto graph = std::make_shared<Graph>();
+  graph->data()->fresh_symbols = fresh_symbols;
+  std::vector<int> moved;
+  size_t next = 0;
+  for (const Node& node : body.nodes()) {
+    if (is_source(node)) {
+      const bool input = is_input(node);
+      const TensorType type =
+          input && inputs.at(next).value >= -1 ? TensorType{inputs[next].dtype, inputs[next].shape} : node.types[0];
+      const Value value = graph->add_source(*node.op, type, node.attrs, node.name);
+      if (input && next == 0 && !counter.empty())  // the iteration number
+        graph->data()->nodes.back().host_values[0] = HostValue{concrete(type.shape), {Dim(counter)}};
+      next += input;
+      moved.push_back(value.node);
+      continue;
+    }
+    Values operands;
+    for (const Value& operand : node.inputs)
+      operands.push_back(operand.present() ? graph->value(moved[size_t(operand.node)], operand.result) : Value{});
+    moved.push_back(graph->add(node.op, operands, node.attrs, node.name).node);
+  }
+  for (const GraphOutput& output : body.outputs())
+    graph->output(output.name, graph->value(moved[size_t(output.value.node)], output.value.result));
+  fresh_symbols = graph->data()->fresh_symbols;
+  return graph;
+}
+
+void copy_operand(const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results, const SymbolValues&) {
+  results[0] = *inputs[0];  // the engine has followed the view already
+}
+
+Host host_value_step(const HostValue& host, ValueId to) {
+  const auto run = [elements = host.elements](const std::vector<const Tensor*>&, std::vector<Tensor>& results,
+                                              const SymbolValues& symbols) {
+    for (size_t i = 0; i < elements.size(); ++i)
+      results[0].set_integer(static_cast<int64_t>(i), elements[i].value(symbols));
+  };
+  return {"host_value", run, {}, {to}, ""};
+}
+
+Host reference_step(const Node& node, std::vector<Operand> inputs, std::vector<ValueId> results, std::string reason) {
+  const auto run = [&node](const std::vector<const Tensor*>& operands, std::vector<Tensor>& outputs,
+                           const SymbolValues& symbols) {
+    node.op->reference({*node.op, operands, node.attrs, outputs, symbols});
+  };
+  return {node.op->name, run, std::move(inputs), std::move(results), std::move(reason), &node};
+}
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, const DeviceTraits& traits, const LowerOptions& options)
+      : traits_(traits), options_(options), fresh_symbols_(graph.data()->fresh_symbols) {}
+
+  // Lowers a graph's nodes; `inputs` stands for its inputs when it is a body.
+  std::vector<Operand> lower(const Graph& graph, const std::vector<Operand>* inputs, Steps& steps) {
+    const bool is_body = inputs != nullptr;
+    Scope scope{graph, host_only_nodes(graph, is_body), bindable_nodes(graph, is_body), {}, {}};
+    size_t next_input = 0;
+    for (size_t at = 0; at < graph.nodes().size(); ++at) {
+      const Node& node = graph.nodes()[at];
+      auto& operands = scope.operands.emplace_back();
+      if (is_source(node)) {
+        if (is_input(node) && inputs) operands.push_back((*inputs)[next_input++]);
+        else if (!scope.host_only[at]) operands.push_back(source(node, static_cast<int>(at)));
+        continue;
+      }
+      if (scope.host_only[at]) continue;
+      try {
+        operands = lower_node(scope, static_cast<int>(at), steps);
+      } catch (Error& error) {
+        error.add_note(text("at node '", node.name, "'"));
+        throw;
+      }
+    }
+    std::vector<Operand> outputs;
+    for (const GraphOutput& output : graph.outputs()) outputs.push_back(operand_of(scope, output.value, steps));
+    for (const StateUpdate& update : graph.updates()) {
+      const ValueId state = operand_of(scope, update.state, steps).value;
+      const ValueId next = contiguous(operand_of(scope, update.next, steps), steps).value;
+      lowered_.updates.push_back({state, next});
+    }
+    return outputs;
+  }
+
+  Lowered finish(const Graph& graph) {
+    Steps steps;
+    const std::vector<Operand> outputs = lower(graph, nullptr, steps);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorType& type = graph.outputs()[i].value.type();
+      lowered_.outputs.push_back({graph.outputs()[i].name, contiguous(outputs[i], steps).value, type});
+    }
+    for (const Lowered::Update& update : lowered_.updates) steps.add(Copy{update.next, update.state});
+    lowered_.steps = std::move(steps);
+    return std::move(lowered_);
+  }
+
+ private:
+  struct Scope {
+    const Graph& graph;
+    std::vector<bool> host_only, bindable;
+    std::vector<std::vector<Operand>> operands;  // by node and result
+    std::set<std::pair<int, int>> fetched;
+  };
+
+  ValueId make_value(ValueKind kind, const std::string& name, const TensorType& type, int node = -1, int result = 0) {
+    lowered_.values.push_back({kind, name, type, node, result, {}});
+    return static_cast<ValueId>(lowered_.values.size()) - 1;
+  }
+
+  static Operand whole(ValueId value, const TensorType& type) {
+    return {"", value, type.dtype, Access::read, type.shape, Layout::row_major(type.shape)};
+  }
+
+  Operand source(const Node& node, int at) {
+    const ValueKind kind = is_input(node)    ? ValueKind::input
+                           : is_weight(node) ? ValueKind::weight
+                           : is_state(node)  ? ValueKind::state
+                                             : ValueKind::constant;
+    const ValueId value = make_value(kind, node.name, node.types[0], at);
+    if (const Tensor* tensor = tensor_of(node)) lowered_.values.back().source = *tensor;
+    return whole(value, node.types[0]);
+  }
+
+  // A value as an operand; one that only the binding knows is written to the device here.
+  Operand operand_of(Scope& scope, Value value, Steps& steps) {
+    auto& known = scope.operands[size_t(value.node)];
+    const bool made = size_t(value.result) < known.size() && known[size_t(value.result)].value >= 0;
+    if (made) return known[size_t(value.result)];
+    const Node& node = value.producer();
+    const auto& host = node.host_values[size_t(value.result)];
+    require(host.has_value(), node.op->name, ": the value of '", node.name, "' is not known on the host");
+    const Operand to = whole(make_value(ValueKind::result, node.name, value.type(), value.node), value.type());
+    if (traits_.on_host()) add(host_value_step(*host, to.value), value.node, steps);
+    else emit(write_host_value(*host, to, traits_), value.node, steps);
+    known.resize(std::max(known.size(), size_t(value.result) + 1), Operand{});
+    return known[size_t(value.result)] = to;
+  }
+
+  // Reads back a host operand that only the device can tell.
+  void fetch(Scope& scope, Value value, const Node& reader, Steps& steps) {
+    if (scope.bindable[size_t(value.node)]) return;
+    const auto& host = value.producer().host_values[size_t(value.result)];
+    if (!host) return;
+    const bool own_symbols = std::any_of(host->elements.begin(), host->elements.end(),
+                                         [](const Dim& element) { return !element.is_number(); });
+    const bool counter = is_input(value.producer());
+    if (!own_symbols || counter || !scope.fetched.emplace(value.node, value.result).second) return;
+    const Operand operand = contiguous(operand_of(scope, value, steps), steps);
+    Fetch step{operand.value, value.dtype(), host->elements,
+               text(reader.op->name, " needs the values of '", value.producer().name, "'")};
+    add(std::move(step), value.node, steps);
+  }
+
+  template <class S>
+  static void add(S step, int node, Steps& steps) {
+    steps.add(std::move(step));
+    steps.list.back().node = node;
+  }
+
+  // The operand as a whole value: a copy where it is a view, or only the first part of one.
+  Operand contiguous(const Operand& operand, Steps& steps) {
+    const Dims& whole_shape = lowered_.values[size_t(operand.value)].type.shape;
+    if (operand.contiguous() && count(operand.shape) == count(whole_shape)) return operand;
+    const TensorType type{operand.dtype, operand.shape};
+    const Operand copy = whole(make_value(ValueKind::temporary, lowered_.values[size_t(operand.value)].name + ".copy", type), type);
+    emit(copy_steps(operand, copy), -1, steps);
+    return copy;
+  }
+
+  Steps copy_steps(const Operand& from, const Operand& to) const {
+    if (traits_.on_host()) return Host{"copy", copy_operand, {from}, {to.value}, ""};
+    return copy_view(from, to, traits_);
+  }
+
+  // A kernel stores element by element; a packed result gets a temporary and a packing step.
+  void emit(Dispatch dispatch, int node, Steps& steps) {
+    std::vector<Dispatch> packing;
+    for (Operand& operand : dispatch.operands) {
+      if (operand.access == Access::read || dispatch.writes_words || !is_packed(operand.dtype, traits_)) continue;
+      require(operand.access == Access::write, dispatch.kernel.name, ": cannot update packed ", operand.dtype,
+              " in place");
+      const TensorType wide{unpacked(operand.dtype), operand.shape};
+      Operand temporary = whole(make_value(ValueKind::temporary, dispatch.kernel.name + ".wide", wide), wide);
+      packing.push_back(copy_view(temporary, operand, traits_));
+      operand.value = temporary.value;
+      operand.dtype = wide.dtype;
+    }
+    node = reported(node);
+    dispatch.flag_code = node + 1;
+    if (dispatch.flags_errors && lowered_.flag < 0)
+      lowered_.flag = make_value(ValueKind::flag, "error flag", {DType::u32, {1}});
+    add(std::move(dispatch), node, steps);
+    for (Dispatch& pack : packing) add(std::move(pack), node, steps);
+  }
+
+  void emit(Steps more, int node, Steps& steps) {
+    for (Step& step : more.list) {
+      if (auto* dispatch = std::get_if<Dispatch>(&step.what)) {
+        emit(std::move(*dispatch), step.node < 0 ? node : step.node, steps);
+        continue;
+      }
+      if (step.node < 0) step.node = reported(node);
+      if (const auto* host = std::get_if<Host>(&step.what)) check_strict(host->name, host->reason);
+      steps.list.push_back(std::move(step));
+    }
+  }
+
+  void check_strict(const std::string& op, const std::string& reason) const {
+    if (options_.strict && !traits_.on_host() && !reason.empty())
+      fail(ErrorKind::unsupported, op, ": would run on the host: ", reason);
+  }
+
+  // A body's steps are known to the report and the error flag by the node that holds the body.
+  int reported(int node) const { return body_of_ >= 0 ? body_of_ : node; }
+
+  // Why a node cannot run on this device; empty when it can.
+  std::string host_reason(const Node& node) const {
+    if (!node.op->lower)
+      return node.op->host_reason.empty() ? text("there is no kernel for ", node.op->name) : node.op->host_reason;
+    const auto beyond = [&](const TensorType& type) { return !device_storage(type.dtype, traits_).exists; };
+    for (const Value& input : node.inputs)
+      if (input.present() && beyond(input.type())) return text(input.dtype(), " does not exist on a device");
+    for (const TensorType& type : node.types)
+      if (beyond(type)) return text(type.dtype, " does not exist on a device");
+    if (!node.op->elementwise) return "";
+    const Elementwise& scalar = *node.op->elementwise;
+    const DType dtype = node.inputs.back().dtype();
+    if ((dtype == DType::i64 || dtype == DType::u64) && !scalar.safe_i64)
+      return text(node.op->name, " of ", dtype, " may leave the 32 bits a device has");
+    const std::string* formulas[] = {&scalar.floating_wgsl, &scalar.signed_wgsl, &scalar.unsigned_wgsl,
+                                     &scalar.boolean_wgsl};
+    const auto dtype_class = static_cast<size_t>(info(dtype).dtype_class);
+    if (dtype_class > 3 || formulas[dtype_class]->empty()) return text(node.op->name, " of ", dtype, " has no kernel");
+    return "";
+  }
+
+  std::optional<Operand> as_view(const Node& node, const Operand& input) const {
+    if (!node.op->view) return std::nullopt;
+    std::vector<const TensorType*> types;
+    std::vector<const HostValue*> hosts;
+    for (const Value& operand : node.inputs) {
+      types.push_back(operand.present() ? &operand.type() : nullptr);
+      const auto* known = operand.present() ? &operand.producer().host_values[size_t(operand.result)] : nullptr;
+      hosts.push_back(known && known->has_value() ? &**known : nullptr);
+    }
+    const InferSite infer{*node.op, types, node.attrs, hosts, {}, nullptr};
+    std::optional<Layout> layout = node.op->view({infer, node.types[0], input.layout});
+    if (!layout) return std::nullopt;
+    Operand view = input;
+    view.shape = node.types[0].shape;
+    view.layout = std::move(*layout);
+    return view;
+  }
+
+  std::vector<Operand> lower_node(Scope& scope, int at, Steps& steps) {
+    const Node& node = scope.graph.node(at);
+    std::vector<Operand> inputs;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const bool host = std::count(node.op->host_inputs.begin(), node.op->host_inputs.end(), i) != 0;
+      if (host && node.inputs[i].present()) fetch(scope, node.inputs[i], node, steps);
+      if (!node.inputs[i].present()) inputs.emplace_back();
+      else if (host) inputs.push_back(known_or_none(scope, node.inputs[i]));
+      else inputs.push_back(operand_of(scope, node.inputs[i], steps));
+    }
+    if (!inputs.empty() && inputs[0].value >= 0)
+      if (const auto view = as_view(node, inputs[0])) return {*view};
+
+    std::vector<Operand> results;
+    for (size_t r = 0; r < node.types.size(); ++r)
+      results.push_back(whole(make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name, node.types[r], at,
+                                         static_cast<int>(r)), node.types[r]));
+    const bool native = traits_.on_host() && !has_body(node);
+    const std::string reason = native ? "" : host_reason(node);
+    if (native || !reason.empty()) {
+      check_strict(node.op->name, reason);
+      std::vector<ValueId> ids;
+      for (const Operand& result : results) ids.push_back(result.value);
+      for (size_t i = 0; i < inputs.size(); ++i)  // a reference wants every operand
+        if (node.inputs[i].present()) inputs[i] = operand_of(scope, node.inputs[i], steps);
+      add(reference_step(node, inputs, ids, reason), at, steps);
+      return results;
+    }
+    const LowerSite site{node, traits_, options_.choices, inputs, results,
+                         [&](const TensorType& type) {
+                           return make_value(ValueKind::temporary, node.name + ".temporary", type);
+                         },
+                         [&](const GraphPtr& body, const std::vector<Operand>& operands, const std::string& counter) {
+                           return lower_body(*body, operands, counter, at);
+                         },
+                         [&](const Operand& from, const Operand& to) { return copy_steps(from, to); }};
+    emit(node.op->lower(site), at, steps);
+    return results;
+  }
+
+  Operand known_or_none(Scope& scope, Value value) {
+    const auto& known = scope.operands[size_t(value.node)];
+    return size_t(value.result) < known.size() ? known[size_t(value.result)] : Operand{};
+  }
+
+  LoweredBody lower_body(const Graph& body, const std::vector<Operand>& inputs, const std::string& counter,
+                         int node) {
+    const std::shared_ptr<Graph> graph = instantiate(body, inputs, counter, fresh_symbols_);
+    lowered_.bodies.push_back(graph);
+    const int outer = body_of_;
+    if (body_of_ < 0) body_of_ = node;
+    LoweredBody lowered;
+    lowered.outputs = lower(*graph, &inputs, lowered.steps);
+    for (Operand& output : lowered.outputs) output = contiguous(output, lowered.steps);
+    body_of_ = outer;
+    return lowered;
+  }
+
+  const DeviceTraits& traits_;
+  const LowerOptions& options_;
+  int fresh_symbols_;
+  int body_of_ = -1;
+  Lowered lowered_;
+};
+
+}  // namespace
+
+Lowered lower_graph(const Graph& graph, const DeviceTraits& traits, const LowerOptions& options) {
+  return Lowering(graph, traits, options).finish(graph);
+}
+
+}  // namespace rlx

@@ -1,0 +1,296 @@
+#include "rlx/codegen/render.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+
+namespace rlx {
+namespace {
+
+bool is_view(const Operand& operand) { return !operand.contiguous(); }
+bool has_offset(const Operand& operand) { return !operand.layout.offset.is(0); }
+
+// fn index_x(i) -> where logical element i lies in the buffer.
+std::string index_function(const Operand& operand) {
+  const ViewDims view = collapse(operand.shape, operand.layout);
+  std::string body = text("fn index_", operand.name, "(i: u32) -> u32 {\n");
+  body += has_offset(operand) ? text("  var at = params.", operand.name, "_offset;\n") : "  var at = 0u;\n";
+  if (!view.shape.empty()) body += "  var rest = i;\n";
+  const auto entry = [&](size_t d, size_t part) {
+    return text("params.", operand.name, "_view[", (2 * d + part) / 4, "][", (2 * d + part) % 4, "]");
+  };
+  for (size_t d = view.shape.size(); d-- > 0;) {
+    const std::string index = d == 0 ? "rest" : text("(rest % ", entry(d, 0), ")");
+    body += text("  at += ", index, " * ", entry(d, 1), ";\n");
+    if (d > 0) body += text("  rest = rest / ", entry(d, 0), ";\n");
+  }
+  return body + "  return at;\n}\n";
+}
+
+
+std::string load_expression(const Operand& operand, const DeviceStorage& storage, const std::string& at) {
+  const std::string buffer = "buffer_" + operand.name;
+  if (storage.elements_per_word == 1) {
+    if (operand.vec4) return text("f32(", buffer, '[', at, " / 4u][", at, " % 4u])");
+    if (operand.dtype == DType::boolean) return text(buffer, '[', at, "] != 0u");
+    if (storage.element != storage.compute) return text(storage.compute, '(', buffer, '[', at, "])");
+    return text(buffer, '[', at, ']');
+  }
+  const int64_t per_word = storage.elements_per_word, bits = 32 / per_word;
+  const std::string word = text(buffer, '[', at, " / ", per_word, "u]");
+  const std::string shift = text("(", at, " % ", per_word, "u) * ", bits, "u");
+  if (operand.dtype == DType::f16) return text("unpack2x16float(", word, ")[", at, " % 2u]");
+  if (operand.dtype == DType::bf16)
+    return text("bitcast<f32>((", word, " >> (", shift, ")) << 16u)");
+  if (storage.compute == "i32") return text("extractBits(bitcast<i32>(", word, "), ", shift, ", ", bits, "u)");
+  return text("extractBits(", word, ", ", shift, ", ", bits, "u)");
+}
+
+// A driver's pack2x16float may round as it likes, and makes a NaN of an infinity.
+constexpr const char* kF16Bits = R"(fn f16_bits(v: f32) -> u32 {
+  let sign = (bitcast<u32>(v) >> 16u) & 0x8000u;
+  let magnitude = bitcast<u32>(v) & 0x7fffffffu;
+  if (magnitude > 0x7f800000u) { return sign | 0x7e00u; }
+  if (magnitude >= 0x47800000u) { return sign | 0x7c00u; }
+  if (magnitude < 0x38800000u) { return sign | (bitcast<u32>(abs(v) + 0.5) - 0x3f000000u); }
+  return sign | ((magnitude + 0xfffu + ((magnitude >> 13u) & 1u) - 0x38000000u) >> 13u);
+}
+)";
+
+std::string pack_expression(DType dtype) {  // of v, in the low bits of a word
+  switch (dtype) {
+    case DType::f16: return "f16_bits(v)";
+    case DType::bf16:
+      return "select((bitcast<u32>(v) + 0x7fffu + ((bitcast<u32>(v) >> 16u) & 1u)) >> 16u, "
+             "(bitcast<u32>(v) >> 16u) | 0x40u, (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u)";
+    case DType::i8: return "bitcast<u32>(v) & 0xffu";
+    case DType::i16: return "bitcast<u32>(v) & 0xffffu";
+    case DType::u8: return "v & 0xffu";
+    default: return "v & 0xffffu";
+  }
+}
+
+std::string store_expression(const Operand& operand, const DeviceStorage& storage) {
+  if (operand.dtype == DType::boolean) return "select(0u, 1u, v)";
+  return storage.element == storage.compute ? "v" : text(storage.element, "(v)");
+}
+
+std::string loads(const Operand& operand, const DeviceStorage& storage) {
+  std::string functions, at = "i";
+  if (is_view(operand)) {
+    functions += index_function(operand);
+    at = text("index_", operand.name, "(i)");
+  }
+  if (operand.window) at = text(at, " - params.", operand.name, "_base");
+  const std::string body = at == "i" ? "" : text("  let at = ", at, ";\n");
+  functions += text("fn load_", operand.name, "(i: u32) -> ", storage.compute, " {\n", body, "  return ",
+                    load_expression(operand, storage, body.empty() ? "i" : "at"), ";\n}\n");
+  if (operand.vec4)
+    functions += text("fn load4_", operand.name, "(i: u32) -> vec4<f32> {\n  return vec4<f32>(buffer_",
+                      operand.name, "[i]);\n}\n");
+  return functions;
+}
+
+std::string stores(const Operand& operand, const DeviceStorage& storage) {
+  const std::string base = operand.window ? text(" - params.", operand.name, "_base") : "";
+  if (storage.elements_per_word == 1) {
+    std::string functions;
+    if (!operand.vec4)
+      functions = text("fn store_", operand.name, "(i: u32, v: ", storage.compute, ") {\n  buffer_", operand.name,
+                       "[i", base, "] = ", store_expression(operand, storage), ";\n}\n");
+    else
+      functions = text("fn store_", operand.name, "(i: u32, v: f32) {\n  buffer_", operand.name, "[i / 4u][i % 4u] = ",
+                       storage.element, "(v);\n}\nfn store4_", operand.name, "(i: u32, v: vec4<f32>) {\n  buffer_",
+                       operand.name, "[i] = vec4<", storage.element, ">(v);\n}\n");
+    return functions;
+  }
+  const int64_t per_word = storage.elements_per_word;
+  const std::string word_base = operand.window ? text(" - params.", operand.name, "_base / ", per_word, "u") : "";
+  return text("fn pack_", operand.name, "(v: ", storage.compute, ", k: u32) -> u32 {\n  return (",
+              pack_expression(operand.dtype), ") << (k * ", 32 / per_word, "u);\n}\nfn store_word_", operand.name,
+              "(i: u32, word: u32) {\n  buffer_", operand.name, "[i", word_base, "] = word;\n}\n");
+}
+
+std::string declaration(const Operand& operand, const DeviceStorage& storage, size_t binding) {
+  const char* access = operand.access == Access::read && !operand.atomic ? "read" : "read_write";
+  const std::string element = operand.atomic ? text("atomic<", storage.element, '>')
+                              : operand.vec4 ? text("vec4<", storage.element, '>')
+                                             : storage.element;
+  return text("@group(0) @binding(", binding, ") var<storage, ", access, "> buffer_", operand.name, ": array<",
+              element, ">;\n");
+}
+
+std::string constants_text(const Dispatch& dispatch) {
+  std::string lines;
+  bool workgroup = false;
+  for (const Constant& constant : dispatch.constants) {
+    workgroup |= constant.name == "WORKGROUP";
+    lines += text("const ", constant.name, " = ");
+    if (const auto* number = std::get_if<int64_t>(&constant.value))
+      lines += *number < 0 ? text(*number, "i;\n") : text(*number, "u;\n");
+    else if (const auto* real = std::get_if<double>(&constant.value))
+      lines += text("f32(", *real, ");\n");
+    else
+      lines += std::get<bool>(constant.value) ? "true;\n" : "false;\n";
+  }
+  return (workgroup ? "" : "const WORKGROUP = 64u;\n") + lines;
+}
+
+std::string params_text(const ParamLayout& layout, size_t binding) {
+  std::string lines = "struct Params {\n";
+  for (const ParamSlot& slot : layout.slots) {
+    static constexpr const char* kTypes[] = {"u32", "i32", "f32"};
+    const std::string type = slot.param.kind == Param::Kind::list
+                                 ? text("array<vec4<u32>, ", (slot.param.list.size() + 3) / 4, ">")
+                                 : kTypes[static_cast<size_t>(slot.param.kind)];
+    lines += text("  ", slot.param.name, ": ", type, ",\n");
+  }
+  return lines + text("}\n@group(0) @binding(", binding, ") var<uniform> params: Params;\n");
+}
+
+constexpr const char* kIds = R"(struct Ids {
+  @builtin(workgroup_id) group: vec3<u32>,
+  @builtin(num_workgroups) groups: vec3<u32>,
+}
+fn workgroup_index(ids: Ids) -> u32 { return ids.group.x + ids.group.y * ids.groups.x; }
+)";
+
+}  // namespace
+
+ViewDims collapse(const Dims& shape, const Layout& layout) {
+  ViewDims view;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].is(1)) continue;
+    if (!view.shape.empty() && view.strides.back() == layout.strides[d] * shape[d]) {
+      view.shape.back() = view.shape.back() * shape[d];
+      view.strides.back() = layout.strides[d];
+    } else {
+      view.shape.push_back(shape[d]);
+      view.strides.push_back(layout.strides[d]);
+    }
+  }
+  return view;
+}
+
+Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits) {
+  const DeviceStorage storage = device_storage(operand.dtype, traits);
+  const int64_t elements = std::max<int64_t>(traits.storage_alignment / storage.bytes, storage.elements_per_word);
+  const Dim first = floor_div(operand.window->first, elements) * Dim(elements);
+  return {first, operand.window->first + operand.window->count - first};
+}
+
+ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) {
+  std::vector<Param> lists, scalars;
+  for (const Operand& operand : dispatch.operands) {
+    if (operand.access == Access::read && is_view(operand)) {
+      const ViewDims view = collapse(operand.shape, operand.layout);
+      Dims entries;
+      for (size_t d = 0; d < view.shape.size(); ++d) {
+        entries.push_back(view.shape[d]);
+        entries.push_back(view.strides[d]);
+      }
+      if (!entries.empty()) lists.emplace_back(operand.name + "_view", entries);
+      if (has_offset(operand)) scalars.emplace_back(operand.name + "_offset", operand.layout.offset);
+    }
+    if (operand.window) scalars.emplace_back(operand.name + "_base", aligned_window(operand, traits).first);
+  }
+  if (dispatch.flags_errors) scalars.emplace_back("flag_code", Dim(dispatch.flag_code));
+  for (const Param& param : dispatch.params)
+    if (param.kind != Param::Kind::list) scalars.push_back(param);
+    else if (!param.list.empty()) lists.push_back(param);
+
+  ParamLayout layout;
+  for (Param& param : lists) {
+    const int64_t bytes = (static_cast<int64_t>(param.list.size()) + 3) / 4 * 16;
+    layout.slots.push_back({std::move(param), layout.bytes});
+    layout.bytes += bytes;
+  }
+  for (Param& param : scalars) {
+    layout.slots.push_back({std::move(param), layout.bytes});
+    layout.bytes += 4;
+  }
+  layout.bytes = (layout.bytes + 15) / 16 * 16;
+  return layout;
+}
+
+void write_params(const ParamLayout& layout, const SymbolValues& symbols, std::span<std::byte> bytes) {
+  const auto put = [&](int64_t offset, const auto& value) { std::memcpy(bytes.data() + offset, &value, 4); };
+  const auto word = [&](const std::string& name, const Dim& dim) {
+    const int64_t value = dim.value(symbols);
+    if (value > std::numeric_limits<uint32_t>::max() || value < std::numeric_limits<int32_t>::min())
+      fail(ErrorKind::limit, "param '", name, "' is ", value, ", a kernel counts in 32 bits");
+    return static_cast<uint32_t>(value);
+  };
+  for (const ParamSlot& slot : layout.slots) {
+    const Param& param = slot.param;
+    if (param.kind == Param::Kind::f32) put(slot.offset, static_cast<float>(param.real));
+    else if (param.kind != Param::Kind::list) put(slot.offset, word(param.name, param.number));
+    else
+      for (size_t i = 0; i < param.list.size(); ++i)
+        put(slot.offset + static_cast<int64_t>(4 * i), word(param.name, param.list[i]));
+  }
+}
+
+RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
+  RenderedKernel kernel;
+  kernel.label = dispatch.kernel.name;
+  kernel.params = layout_params(dispatch, traits);
+  std::string head, functions;
+  bool f16 = false;
+  size_t binding = 0;
+  for (const Operand& operand : dispatch.operands) {
+    const DeviceStorage storage = device_storage(operand.dtype, traits);
+    f16 |= storage.element == "f16";
+    head += declaration(operand, storage, binding++);
+    kernel.bindings.push_back(operand.access == Access::read && operand.atomic ? Access::read_write : operand.access);
+    if (operand.atomic) continue;
+    if (operand.access != Access::write) functions += loads(operand, storage);
+    if (operand.access != Access::read) functions += stores(operand, storage);
+  }
+  if (dispatch.flags_errors) {
+    head += text("@group(0) @binding(", binding++, ") var<storage, read_write> error_flag: array<atomic<u32>>;\n");
+    functions += "fn raise_flag() { atomicMax(&error_flag[0], params.flag_code); }\n";
+    kernel.bindings.push_back(Access::read_write);
+  }
+  if (kernel.params.bytes > 0) head += params_text(kernel.params, binding);
+  if (functions.find("f16_bits(") != std::string::npos) functions = kF16Bits + functions;
+
+  std::string& wgsl = kernel.wgsl;
+  if (f16) wgsl += "enable f16;\n";
+  if (dispatch.subgroups) wgsl += "enable subgroups;\n";
+  wgsl += "// " + dispatch.kernel.name + "\n" + constants_text(dispatch) + head + kIds + functions;
+  for (const std::string& line : dispatch.prelude) wgsl += line + "\n";
+  kernel.sections.push_back({1, ""});
+  const auto section = [&](const KernelText& part) {
+    const auto line = std::count(wgsl.begin(), wgsl.end(), '\n') + 1;
+    kernel.sections.push_back({static_cast<int>(line), part.file});
+    wgsl += part.text;
+    if (wgsl.back() != '\n') wgsl += '\n';
+  };
+  std::set<std::string> included;
+  for (const KernelText& include : dispatch.kernel.includes)
+    if (included.insert(include.file).second) section(include);
+  section(dispatch.kernel.source);
+  return kernel;
+}
+
+std::string map_error(const RenderedKernel& kernel, const std::string& message) {
+  // The first ":<line>:<column>" is the compiler's place in the module.
+  for (size_t at = message.find(':'); at != std::string::npos; at = message.find(':', at + 1)) {
+    const size_t line_end = message.find_first_not_of("0123456789", at + 1);
+    if (line_end == at + 1 || line_end == std::string::npos || message[line_end] != ':') continue;
+    const size_t column_end = message.find_first_not_of("0123456789", line_end + 1);
+    if (column_end == line_end + 1 || line_end - at > 8) continue;
+    const int line = std::stoi(message.substr(at + 1, line_end - at - 1));
+    const auto* section = &kernel.sections.front();
+    for (const auto& candidate : kernel.sections)
+      if (candidate.first_line <= line) section = &candidate;
+    const std::string file = section->file.empty() ? "(generated)" : section->file;
+    return text(file, ':', line - section->first_line + 1, message.substr(line_end, column_end - line_end), ": ",
+                message);
+  }
+  return message;
+}
+
+}  // namespace rlx

@@ -1,0 +1,54 @@
+// Turns a dispatch into a WGSL module: everything around the kernel's own text is generated from its
+// operands and params, so that C++ and WGSL cannot disagree.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rlx/lower/site.h"
+
+namespace rlx {
+
+// Where a param lies in the uniform block. Lists come first: they align to 16 bytes.
+struct ParamSlot {
+  Param param;
+  int64_t offset = 0;
+};
+struct ParamLayout {
+  std::vector<ParamSlot> slots;
+  int64_t bytes = 0;  // a multiple of 16
+};
+
+struct RenderedKernel {
+  std::string label;
+  std::string wgsl;
+  std::vector<Access> bindings;  // of the operands, in order, then the flag's where there is one
+  ParamLayout params;
+  struct Section {
+    int first_line;
+    std::string file;  // empty: generated
+  };
+  std::vector<Section> sections;
+};
+
+RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits);
+
+// The params of a dispatch with those that views and windows add, and their places.
+ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits);
+
+// Writes the params' values under a binding; `bytes` has the layout's size.
+void write_params(const ParamLayout& layout, const SymbolValues& symbols, std::span<std::byte> bytes);
+
+// A window moved down to where a binding may start, in elements.
+Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits);
+
+// "softmax.wgsl:12:5: ..." for the compiler's "...:47:5 ..." about the rendered module.
+std::string map_error(const RenderedKernel& kernel, const std::string& message);
+
+// Shape and strides with neighbours merged where they lie end to end, and extents of 1 gone.
+struct ViewDims {
+  Dims shape, strides;
+};
+ViewDims collapse(const Dims& shape, const Layout& layout);
+
+}  // namespace rlx

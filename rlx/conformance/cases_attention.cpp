@@ -1,0 +1,101 @@
+// Rows for attention and rope.
+
+#include <cmath>
+
+#include "rlx/conformance/op_cases.h"
+
+namespace rlx {
+namespace {
+
+// cos and sin of position / 100^(pair / pairs).
+std::pair<CaseInput, CaseInput> tables(int64_t positions, int64_t pairs, DType dtype = DType::f32) {
+  Tensor cosines(dtype, {positions, pairs}), sines(dtype, {positions, pairs});
+  for (int64_t i = 0; i < positions * pairs; ++i) {
+    const double angle = double(i / pairs) / std::pow(100.0, double(i % pairs) / double(pairs));
+    cosines.set(i, std::cos(angle));
+    sines.set(i, std::sin(angle));
+  }
+  return {given(cosines), given(sines)};
+}
+
+Tensor mask(Shape shape, bool (*keep)(int64_t)) {
+  Tensor result(DType::boolean, std::move(shape));
+  for (int64_t i = 0; i < result.count(); ++i) result.set(i, keep(i));
+  return result;
+}
+
+std::vector<OpCase> attention_op_cases() {
+  const Attrs causal = {{"causal", true}};
+  const auto heads = [](Dims shape) { return normal(f32(std::move(shape))); };
+  const CaseInput q = heads({2, 2, 5, 7}), k = heads({2, 2, 9, 7}), v = heads({2, 2, 9, 3});
+  const CaseInput some = given(mask({5, 9}, [](int64_t i) { return i % 3 != 0; }));
+  const CaseInput no_key = given(mask({5, 9}, [](int64_t i) { return i / 9 != 2; }));
+  const Attrs tuned = {{"scale", 0.5}, {"softcap", 2.0}, {"causal", true}};
+  std::vector<OpCase> cases = {
+      {"attention", {q, k, v}, {}, "D and D_v odd, S_k > S_q", 9},
+      {"attention", {q, k, v}, causal, "causal with a cache: query i is position i + S_k - S_q", 9},
+      {"attention", {heads({1, 1, 9, 4}), heads({1, 1, 5, 4}), heads({1, 1, 5, 4})}, causal,
+       "more queries than keys: the first see none", 5},
+      {"attention", {heads({1, 4, 5, 8}), heads({1, 2, 5, 8}), heads({1, 2, 5, 8})}, causal, "grouped heads", 5},
+      {"attention", {q, k, v, heads({2, 2, 5, 9})}, {}, "a bias of the full shape", 9},
+      {"attention", {q, k, v, heads({2, 1, 1, 9})}, causal, "a bias that broadcasts", 9},
+      {"attention", {q, k, v, heads({9})}, {}, "a bias per key", 9},
+      {"attention", {q, k, v, some}, {}, "a bool mask", 9},
+      {"attention", {q, k, v, no_key}, {}, "a row that sees no key is zero", 9},
+      {"attention", {q, k, v, no_key}, {{"empty_row", "nan"}}, "or NaN", 9, 1, {}, false},
+      {"attention", {q, k, v}, tuned, "scale, then softcap, then the mask", 9},
+      {"attention", {q, k, v, heads({2, 2, 5, 9})}, tuned, "and the bias after them", 9},
+      {"attention", {heads({1, 1, 17, 16}), heads({1, 1, 131, 16}), heads({1, 1, 131, 16})}, {},
+       "more keys than a workgroup has lanes", 131},
+      {"attention", {heads({1, 1, 67, 4}), heads({1, 1, 67, 4}), heads({1, 1, 67, 4})}, causal,
+       "more queries than a workgroup has lanes", 67},
+      {"attention", {heads({1, 1, 1, 64}), heads({1, 1, 65, 64}), heads({1, 1, 65, 64})}, causal, "one query: decoding", 65},
+      {"attention", {heads({1, 1, 5, 256}), heads({1, 1, 3, 256}), heads({1, 1, 3, 256})}, {}, "head size 256", 256},
+      {"attention", {heads({1, 1, 2, 3}), heads({1, 1, 2, 3}), heads({1, 1, 2, 301})}, {}, "values longer than that", 3},
+      {"attention", {heads({2, 5, 12}), heads({2, 7, 6}), heads({2, 7, 10})}, {{"heads", 4}, {"kv_heads", 2}},
+       "heads side by side: [B, S, H * D]", 7},
+      {"attention", {heads({0, 2, 5, 7}), heads({0, 2, 9, 7}), heads({0, 2, 9, 3})}, {}, "an empty batch", 1},
+      {"attention", {heads({1, 2, 5, 4}), heads({1, 2, 0, 4}), heads({1, 2, 0, 3})}, {}, "no keys at all", 1, 1, {}, false},
+      {"attention", {normal(f16({1, 2, 5, 8})), normal(f16({1, 2, 9, 8})), normal(f16({1, 2, 9, 8}))}, causal, "f16", 9},
+      {"attention", {special(f32({1, 2, 9, 4})), heads({1, 2, 5, 4}), heads({1, 2, 5, 4})}, {},
+       "NaN and infinity stay in their queries", 5},
+      {"attention", {heads({"b", 2, "s", 4}), heads({"b", 2, "t", 4}), heads({"b", 2, "t", 4})}, causal,
+       "symbolic batch and lengths", 9, 1, {{"b", 2}, {"s", 4}, {"t", 6}}, false},
+      {"attention", {heads({"b", 2, "s", 4}), heads({"b", 2, "s", 4}), heads({"b", 2, "s", 4}), heads({"b", 1, 1, "s"})},
+       {}, "symbolic, with a bias", 9, 1, {{"b", 2}, {"s", 5}}},
+  };
+  return cases;
+}
+
+std::vector<OpCase> rope_cases() {
+  const Attrs interleaved = {{"interleaved", true}};
+  const auto [cosines, sines] = tables(5, 4);
+  const auto [few_cosines, few_sines] = tables(5, 3);
+  const auto [one_cosine, one_sine] = tables(1, 1);
+  const auto [half_cosines, half_sines] = tables(5, 4, DType::f16);
+  const CaseInput x = normal(f32({2, 3, 5, 8}));
+  return {
+      {"rope", {x, cosines, sines}, {}, "pairs half a row apart", 2},
+      {"rope", {x, cosines, sines}, interleaved, "neighbouring pairs", 2},
+      {"rope", {normal(f32({5, 9})), few_cosines, few_sines}, {}, "n_rot < D: the rest is copied", 2},
+      {"rope", {normal(f32({5, 9})), few_cosines, few_sines}, interleaved, "the same with neighbours", 2},
+      {"rope", {normal(f32({3, 1, 2})), one_cosine, one_sine}, {}, "one position, one pair", 2},
+      {"rope", {normal(f32({0, 5, 8})), cosines, sines}, {}, "an empty batch", 1},
+      {"rope", {normal(f16({3, 5, 8})), half_cosines, half_sines}, {}, "f16", 2},
+      {"rope", {normal(f16({3, 5, 8})), cosines, sines}, interleaved, "f16 with f32 tables", 2},
+      {"rope", {special(f32({7, 5, 8})), cosines, sines}, {}, "NaN and infinity stay in their pairs", 2},
+      {"rope", {normal(f32({"b", 5, 8})), cosines, sines}, {}, "symbolic batch", 2, 1, {{"b", 3}}},
+      {"rope", {normal(f32({2, "s", 8})), normal(f32({"s", 2})), normal(f32({"s", 2}))}, {}, "symbolic length", 2, 1,
+       {{"s", 3}}},
+  };
+}
+
+}  // namespace
+
+std::vector<OpCase> attention_cases() {
+  std::vector<OpCase> all = attention_op_cases();
+  for (OpCase& row : rope_cases()) all.push_back(std::move(row));
+  return all;
+}
+
+}  // namespace rlx

@@ -1,0 +1,103 @@
+#include "rlx/conformance/disagreement.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rlx/conformance/random.h"
+#include "rlx/conformance/tolerance.h"
+#include "rlx/ops/ops.h"
+#include "rlx/passes/pass.h"
+#include "rlx/runtime/program.h"
+
+namespace rlx {
+namespace {
+
+constexpr int kTrials = 3;
+constexpr double kUlps = 16;        // by which each value of a trial may be off
+constexpr double kSafety = 8;       // a device may be off the same way everywhere, noise is not
+constexpr double kAbsolute = 2e-6;  // of functions that have only an absolute error
+constexpr double kTooLarge = 1e6;
+
+// Factors about 1, as far from it as one op of this dtype may be off.
+Tensor noise_like(const Tensor& tensor, Random& random) {
+  const double ulps = tensor.dtype() == DType::f32 ? kUlps : 1;
+  Tensor noise(tensor.dtype(), tensor.shape());
+  for (int64_t i = 0; i < noise.count(); ++i)
+    noise.set(i, 1 + ulps * info(tensor.dtype()).epsilon * (2 * random.uniform() - 1));
+  return noise;
+}
+
+// The graph's outputs when every float value is multiplied by noise.
+TensorMap with_noise(const RandomGraph& random, const Evaluation& clean, uint64_t seed) {
+  Random numbers(seed);
+  TensorMap inputs = random.inputs;
+  for (auto& [name, tensor] : inputs) {
+    if (!is_float(tensor.dtype())) continue;
+    const Tensor noise = noise_like(tensor, numbers);
+    tensor = tensor.copy();
+    for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, tensor.at(i) * noise.at(i));
+  }
+  const Graph noisy = rebuild(
+      random.graph,
+      [&](const Graph& from, int at, const Values& operands, Graph& to) -> std::optional<Values> {
+        const Node& node = from.node(at);
+        const Value first = to.add(node.op, operands, node.attrs);
+        Values results;
+        for (size_t r = 0; r < node.types.size(); ++r) {
+          Value result = first.of(static_cast<int>(r));
+          if (is_float(result.dtype())) {
+            const std::string name = text("noise.", at, '.', r);
+            inputs.emplace(name, noise_like(clean.results[static_cast<size_t>(at)][r], numbers));
+            result = result * to.input(name, result.type());
+          }
+          results.push_back(result);
+        }
+        return results;
+      });
+  return evaluate(noisy, inputs).outputs;
+}
+
+// How far each output moved at most under noise.
+std::map<std::string, double> sensitivities(const RandomGraph& random, const Evaluation& clean) {
+  std::map<std::string, double> moved;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    for (const auto& [name, noisy] : with_noise(random, clean, static_cast<uint64_t>(trial))) {
+      const Tensor& tensor = clean.outputs.at(name);
+      for (int64_t i = 0; i < tensor.count(); ++i) {
+        const double distance = std::abs(noisy.at(i) - tensor.at(i));
+        if (std::isfinite(distance)) moved[name] = std::max(moved[name], distance);
+      }
+    }
+  }
+  return moved;
+}
+
+bool is_too_large(const Tensor& tensor) {
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (std::abs(tensor.at(i)) > kTooLarge) return true;
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::string> disagreement(const RandomGraph& random, const Device& device,
+                                        bool optimise) {
+  const Evaluation clean = evaluate(random.graph, random.inputs, {.keep_results = true});
+  TensorMap got;
+  try {
+    got = compile(random.graph, {.device = device, .optimise = optimise}).run(random.inputs);
+  } catch (const Error& error) {
+    return std::string(error.what());
+  }
+  const std::map<std::string, double> moved = sensitivities(random, clean);
+  for (const auto& [name, want] : clean.outputs) {
+    if (is_too_large(want)) continue;
+    Tolerance tolerance{.ulps = kUlps, .absolute = kAbsolute};
+    if (moved.count(name)) tolerance.absolute += kSafety * moved.at(name);
+    if (const auto mismatch = compare(got.at(name), want, tolerance))
+      return text(name, ' ', want.type(), ": ", mismatch->message());
+  }
+  return std::nullopt;
+}
+
+}  // namespace rlx

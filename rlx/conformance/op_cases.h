@@ -1,0 +1,53 @@
+// One row is one way to call an op. It runs on every device against the reference, its gradient
+// against finite differences, as a benchmark, and fills the support table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+// An operand of a case, and how to fill it; deterministic by the row.
+struct CaseInput {
+  enum class Fill {
+    normal,    // floats about 0; integers in [-9, 9] ([0, 9] when unsigned); bools
+    positive,  // floats in [0.1, 3]; integers in [1, 9]
+    index,     // integers in [0, limit)
+    special,   // normal, with NaN, infinities, zeros of both signs, subnormals and extremes strewn in
+    given,     // `tensor`
+    absent,
+  };
+  TensorType type;
+  Fill fill = Fill::normal;
+  int64_t limit = 0;
+  Tensor tensor = {};
+};
+CaseInput normal(TensorType type);
+CaseInput positive(TensorType type);
+CaseInput index(TensorType type, int64_t limit);
+CaseInput special(TensorType type);
+CaseInput given(const Tensor& tensor);
+CaseInput absent();
+
+struct OpCase {
+  std::string op;
+  std::vector<CaseInput> inputs;
+  Attrs attrs = {};
+  std::string why;     // this row: "longer than a workgroup"
+  int64_t terms = 1;   // how many roundings a result accumulates: the length of a sum
+  double slack = 1;    // more tolerance than computed, with the reason in `why`
+  SymbolValues symbols = {};  // values of the symbols in the inputs' types
+  bool gradient = true;       // check it too, where the op has one and the dtype is f32
+};
+
+std::vector<OpCase> elementwise_cases();
+std::vector<OpCase> reduction_cases();
+std::vector<OpCase> linear_cases();    // matmul, linear, quantised_matmul, conv2d
+std::vector<OpCase> attention_cases(); // attention, rope
+std::vector<OpCase> indexing_cases();  // gather, scatter, concat, slice, views, top_k, sort
+// All of them.
+std::vector<OpCase> op_cases();
+
+}  // namespace rlx

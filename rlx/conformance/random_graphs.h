@@ -1,0 +1,23 @@
+// Random graphs for differential tests: of any ops, with shapes that are odd, empty or symbolic.
+#pragma once
+
+#include <string>
+
+#include "rlx/ir/evaluate.h"
+
+namespace rlx {
+
+struct RandomGraph {
+  Graph graph;
+  TensorMap inputs;
+
+  RandomGraph clone() const { return {graph.clone(), inputs}; }
+};
+
+// 3 to 20 nodes whose values stay finite and tame, so that rounding is all devices may differ in.
+RandomGraph random_graph(uint64_t seed);
+
+// The graph's text, for a bug report.
+std::string to_text(const RandomGraph& random);
+
+}  // namespace rlx

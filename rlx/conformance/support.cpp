@@ -1,0 +1,137 @@
+#include "rlx/conformance/support.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "rlx/conformance/runner.h"
+
+namespace rlx {
+namespace {
+
+// The dtype a row stands for: that of its first operand that is data, and not merely a condition.
+DType dtype_of(const OpCase& row, const OpDef& op) {
+  DType dtype = DType::boolean;
+  for (size_t i = 0; i < row.inputs.size(); ++i) {
+    const bool host = std::count(op.host_inputs.begin(), op.host_inputs.end(), i) != 0;
+    if (row.inputs[i].fill == CaseInput::Fill::absent || (host && i > 0)) continue;
+    dtype = row.inputs[i].type.dtype;
+    if (dtype != DType::boolean) break;
+  }
+  return dtype;
+}
+
+// What happened to the rows of one op on one device, by dtype.
+struct Tally {
+  std::map<DType, std::set<Outcome>> outcomes;
+  std::map<Outcome, std::map<std::string, std::set<DType>>> reasons;
+
+  void add(DType dtype, const CaseResult& result) {
+    outcomes[dtype].insert(result.outcome);
+    if (result.outcome == Outcome::pass) return;
+    const std::string first_line = result.detail.substr(0, result.detail.find('\n'));
+    reasons[result.outcome][first_line].insert(dtype);
+  }
+  std::vector<DType> passed() const {
+    std::vector<DType> dtypes;
+    for (const auto& [dtype, seen] : outcomes)
+      if (seen.count(Outcome::pass) && !seen.count(Outcome::fail)) dtypes.push_back(dtype);
+    return dtypes;
+  }
+};
+
+constexpr const char* kWords[] = {"passed", "failed", "on the host", "refused"};
+
+// "f64 on the host of lavapipe, swiftshader (why)", the devices that say the same in one clause.
+void add_notes(const std::vector<std::pair<std::string, Tally>>& tallies, std::string& note) {
+  std::map<std::string, std::vector<std::string>> devices_by_clause;
+  std::vector<std::string> order;
+  for (const auto& [device, tally] : tallies)
+    for (const auto& [outcome, reasons] : tally.reasons)
+      for (const auto& [reason, dtypes] : reasons) {
+        const std::string clause =
+            text(joined(dtypes), ' ', kWords[static_cast<size_t>(outcome)], '\t', reason);
+        if (!devices_by_clause.count(clause)) order.push_back(clause);
+        devices_by_clause[clause].push_back(device);
+      }
+  for (const std::string& clause : order) {
+    const size_t tab = clause.find('\t');
+    if (!note.empty()) note += "; ";
+    note += text(clause.substr(0, tab), " (", joined(devices_by_clause[clause]),
+                 "): ", clause.substr(tab + 1));
+  }
+}
+
+bool is_structure(const OpDef& op) {
+  return !op.reference && !op.lower;  // sources compute nothing
+}
+
+}  // namespace
+
+SupportTable support_table(const std::vector<OpCase>& rows, const OpSet& ops,
+                           const std::vector<Device>& devices, const SupportOptions& options) {
+  SupportTable table;
+  for (const Device& device : devices) table.devices.push_back(device.name());
+  size_t done = 0;
+  for (const OpRef& op : ops.all()) {
+    if (is_structure(*op)) continue;
+    OpSupport support{op->name, op->family, 0, static_cast<bool>(op->gradient)};
+    if (!support.gradient) support.note = text("no gradient: ", op->gradient_reason);
+    std::vector<std::pair<std::string, Tally>> tallies;
+    for (const Device& device : devices) tallies.emplace_back(device.name(), Tally{});
+    for (const OpCase& row : rows) {
+      if (row.op != op->name) continue;
+      ++support.rows;
+      for (size_t d = 0; d < devices.size(); ++d)
+        tallies[d].second.add(dtype_of(row, *op), run_case(row, ops, devices[d]));
+      if (options.progress) options.progress(++done, rows.size());
+    }
+    for (const auto& [device, tally] : tallies) support.devices[device] = tally.passed();
+    add_notes(tallies, support.note);
+    table.ops.push_back(std::move(support));
+  }
+  return table;
+}
+
+std::string to_json(const SupportTable& table) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const OpSupport& op : table.ops) {
+    nlohmann::ordered_json devices = nlohmann::ordered_json::object();
+    for (const std::string& device : table.devices) {
+      devices[device] = nlohmann::ordered_json::array();
+      for (const DType dtype : op.devices.at(device)) devices[device].push_back(name(dtype));
+    }
+    list.push_back({{"name", op.name},
+                    {"family", op.family},
+                    {"rows", op.rows},
+                    {"gradient", op.gradient},
+                    {"devices", std::move(devices)},
+                    {"note", op.note}});
+  }
+  return list.dump(1);
+}
+
+std::ostream& operator<<(std::ostream& out, const SupportTable& table) {
+  std::vector<std::vector<std::string>> lines{{"op", "family", "rows", "gradient"}};
+  lines[0].insert(lines[0].end(), table.devices.begin(), table.devices.end());
+  lines[0].emplace_back("note");
+  for (const OpSupport& op : table.ops) {
+    auto& line = lines.emplace_back(
+        std::vector<std::string>{op.name, op.family, text(op.rows), op.gradient ? "yes" : "no"});
+    for (const std::string& device : table.devices)
+      line.push_back(op.devices.at(device).empty() ? "-" : joined(op.devices.at(device), " "));
+    line.push_back(op.note);
+  }
+  std::vector<size_t> widths(lines[0].size(), 0);
+  for (const auto& line : lines)
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  for (const auto& line : lines) {
+    for (size_t i = 0; i + 1 < line.size(); ++i)
+      out << std::left << std::setw(static_cast<int>(widths[i] + 2)) << line[i];
+    out << line.back() << '\n';
+  }
+  return out;
+}
+
+}  // namespace rlx

@@ -1,0 +1,38 @@
+// The support table: which op works on which device for which dtypes, by running every row.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "rlx/conformance/op_cases.h"
+#include "rlx/runtime/device.h"
+
+namespace rlx {
+
+struct OpSupport {
+  std::string name, family;
+  int64_t rows = 0;
+  bool gradient = false;
+  std::map<std::string, std::vector<DType>> devices = {};  // the dtypes all of whose rows passed
+  std::string note = {};  // why no gradient; what ran on the host, was refused or failed
+};
+
+struct SupportTable {
+  std::vector<std::string> devices;  // in the order of the columns
+  std::vector<OpSupport> ops;        // by name
+};
+
+struct SupportOptions {
+  std::function<void(size_t done, size_t all)> progress = {};
+};
+SupportTable support_table(const std::vector<OpCase>& rows, const OpSet& ops,
+                           const std::vector<Device>& devices, const SupportOptions& options = {});
+
+// One array of {name, family, rows, gradient, devices: {cpu: [dtypes], ...}, note}.
+std::string to_json(const SupportTable& table);
+std::ostream& operator<<(std::ostream& out, const SupportTable& table);
+
+}  // namespace rlx

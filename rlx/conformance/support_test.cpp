@@ -1,0 +1,60 @@
+#include "rlx/conformance/support.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "rlx/ops/catalog.h"
+
+namespace rlx {
+namespace {
+
+const OpSupport& find(const SupportTable& table, const std::string& name) {
+  for (const OpSupport& op : table.ops)
+    if (op.name == name) return op;
+  throw Error(ErrorKind::invalid_input, name);
+}
+
+OpCase row(const std::string& op, const CaseInput& x) { return {op, {x}, {}, "small"}; }
+
+TEST(Support, ADtypeIsListedWhereItsRowsPass) {
+  const std::vector<OpCase> rows{row("neg", normal(f32({3}))), row("neg", normal(i32({3}))),
+                                 row("abs", normal(f16({3})))};
+  const SupportTable table = support_table(rows, catalog(), {Device()});
+  EXPECT_EQ(find(table, "neg").rows, 2);
+  EXPECT_EQ(find(table, "neg").devices.at("cpu"), (std::vector{DType::f32, DType::i32}));
+  EXPECT_EQ(find(table, "abs").devices.at("cpu"), (std::vector{DType::f16}));
+  EXPECT_TRUE(find(table, "exp").devices.at("cpu").empty());
+}
+
+TEST(Support, AFailureIsANote) {
+  OpSet ops;
+  ops.add(std::make_shared<OpDef>(OpDef{
+      .name = "broken",
+      .family = "test",
+      .infer = [](const InferSite& site) -> Types { return {site.in(0)}; },
+      .reference = [](const ReferenceSite&) { fail(ErrorKind::device, "it broke"); },
+      .gradient_reason = "it is broken",
+  }));
+  const SupportTable table = support_table({row("broken", normal(f32({3})))}, ops, {Device()});
+  EXPECT_TRUE(table.ops[0].devices.at("cpu").empty());
+  EXPECT_NE(table.ops[0].note.find("no gradient: it is broken"), std::string::npos);
+  EXPECT_NE(table.ops[0].note.find("f32 failed (cpu): it broke"), std::string::npos)
+      << table.ops[0].note;
+}
+
+TEST(Support, JsonIsOneArrayOfOps) {
+  const SupportTable table = support_table({row("neg", normal(f32({3})))}, catalog(), {Device()});
+  const auto json = nlohmann::json::parse(to_json(table));
+  ASSERT_TRUE(json.is_array());
+  for (const auto& op : json) {
+    EXPECT_EQ(op.size(), 6u);
+    for (const char* key : {"name", "family", "rows", "gradient", "devices", "note"})
+      EXPECT_TRUE(op.contains(key)) << key;
+    const bool ran = op["name"] == "neg";
+    EXPECT_EQ(op["devices"]["cpu"].size(), ran ? 1u : 0u);
+  }
+}
+
+}  // namespace
+}  // namespace rlx

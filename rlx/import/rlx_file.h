@@ -1,0 +1,15 @@
+// A graph in a file of its own: its text, and beside it the tensors that are too large for text.
+#pragma once
+
+#include <string>
+
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+// model.rlx is the text, model.safetensors the large tensors when there are any.
+void save_rlx(const Graph& graph, const std::string& path);
+// The large tensors are views of their file, which is looked for beside `path`.
+Graph load_rlx(const std::string& path, const OpSet& ops);
+
+}  // namespace rlx

@@ -1,0 +1,75 @@
+#include "rlx/import/rlx_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "rlx/import/test_folder.h"
+#include "rlx/ir/text.h"
+
+namespace rlx {
+namespace {
+
+Graph graph_with(const Tensor& weight) {
+  Graph graph;
+  graph.weight("small", Tensor::of(DType::f32, {2}, {1, 2}));
+  graph.output("y", graph.weight("large", weight));
+  return graph;
+}
+
+Tensor large_tensor() {
+  Tensor tensor(DType::f32, {10, 10});
+  for (int64_t i = 0; i < 100; ++i) tensor.set(i, static_cast<double>(i) / 3);
+  return tensor;
+}
+
+std::string error_of(const std::string& path, ErrorKind kind) {
+  try {
+    load_rlx(path, {});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind);
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(RlxFile, LargeTensorsLieBesideTheText) {
+  const TestFolder folder;
+  const Graph graph = graph_with(large_tensor());
+  save_rlx(graph, folder.path("m.rlx"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path("m.safetensors")));
+  const Graph loaded = load_rlx(folder.path("m.rlx"), {});
+  EXPECT_EQ(print(loaded), print(graph));
+  EXPECT_TRUE(same_bytes(*tensor_of(loaded.node(1)), large_tensor()));
+  save_rlx(loaded, folder.path("m.rlx"));  // over the file its tensors are views of
+  EXPECT_TRUE(same_bytes(*tensor_of(load_rlx(folder.path("m.rlx"), {}).node(1)), large_tensor()));
+}
+
+TEST(RlxFile, SmallTensorsNeedNoSecondFile) {
+  const TestFolder folder;
+  save_rlx(graph_with(Tensor::of(DType::i8, {2}, {3, 4})), folder.path("m"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("m.safetensors")));
+  EXPECT_EQ(load_rlx(folder.path("m"), {}).nodes().size(), 2u);
+}
+
+TEST(RlxFile, WhatIsMissingIsNamed) {
+  const TestFolder folder;
+  const std::string path = folder.path("m.rlx"), beside = folder.path("m.safetensors");
+  const std::string missing = std::strerror(ENOENT);
+  EXPECT_EQ(error_of(path, ErrorKind::io), "cannot open '" + path + "': " + missing);
+  save_rlx(graph_with(large_tensor()), path);
+  std::filesystem::remove(beside);
+  EXPECT_EQ(error_of(path, ErrorKind::io),
+            path + ":3:31: cannot open '" + beside + "': " + missing +
+                "\n  tensor 'large' should be there, beside " + path);
+  Graph other;
+  other.weight("other", large_tensor());
+  save_rlx(other, folder.path("other.rlx"));
+  std::filesystem::rename(folder.path("other.safetensors"), beside);
+  EXPECT_EQ(error_of(path, ErrorKind::invalid_model),
+            path + ":3:31: there is no tensor 'large' in " + beside);
+}
+
+}  // namespace
+}  // namespace rlx

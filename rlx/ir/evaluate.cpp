@@ -1,0 +1,144 @@
+#include "rlx/ir/evaluate.h"
+
+namespace rlx {
+namespace {
+
+HostValue host_value_of(const Tensor& tensor) {
+  HostValue host{tensor.shape(), {}};
+  for (int64_t i = 0; i < tensor.count(); ++i) host.elements.emplace_back(tensor.integer_at(i));
+  return host;
+}
+
+// The concrete result types of a node whose operands are at hand. Where the op itself must tell
+// (a data-dependent extent), the type stays symbolic.
+Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs, SymbolValues& symbols) {
+  std::deque<TensorType> types;
+  std::deque<HostValue> hosts;
+  std::vector<const TensorType*> type_refs;
+  std::vector<const HostValue*> host_refs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    type_refs.push_back(inputs[i] ? &types.emplace_back(inputs[i]->type()) : nullptr);
+    host_refs.push_back(nullptr);
+    if (!inputs[i] || is_float(inputs[i]->dtype()) || inputs[i]->count() > 1024) continue;
+    for (const size_t host_input : node.op->host_inputs)
+      if (host_input == i) host_refs.back() = &hosts.emplace_back(host_value_of(*inputs[i]));
+  }
+  int unknown = 0;
+  const auto fresh = [&] { return Dim(text("unknown.", unknown++)); };
+  Inferred inferred = infer_types(*node.op, type_refs, host_refs, node.attrs, fresh);
+  for (const DimCheck& check : inferred.checks)
+    if (check.a.value(symbols) != check.b.value(symbols))
+      fail(ErrorKind::invalid_input, check.what, " (", check.a.value(symbols), " and ", check.b.value(symbols), ')');
+  return inferred.types;
+}
+
+bool is_bound(const Dims& shape, const SymbolValues& symbols) {
+  for (const Dim& dim : shape)
+    for (const std::string& symbol : dim.symbols())
+      if (!symbols.count(symbol)) return false;
+  return true;
+}
+
+// Symbols that this node's results introduced get their values.
+void bind_results(const Node& node, const std::vector<Tensor>& results, SymbolValues& symbols) {
+  for (size_t r = 0; r < results.size(); ++r) {
+    for (size_t d = 0; d < node.types[r].shape.size(); ++d)
+      if (const auto symbol = node.types[r].shape[d].symbol()) symbols.emplace(*symbol, results[r].shape()[d]);
+    if (!node.host_values[r]) continue;
+    const auto& elements = node.host_values[r]->elements;
+    for (size_t i = 0; i < elements.size(); ++i)
+      if (const auto symbol = elements[i].symbol())
+        symbols.emplace(*symbol, results[r].integer_at(static_cast<int64_t>(i)));
+  }
+}
+
+std::vector<Tensor> run_node(const Node& node, const std::vector<const Tensor*>& inputs, SymbolValues& symbols) {
+  std::vector<Tensor> results;
+  for (const TensorType& type : concrete_types(node, inputs, symbols))
+    results.push_back(is_bound(type.shape, symbols) ? Tensor(type.dtype, bound(type.shape, symbols))
+                                                    : Tensor(type.dtype, Shape{0}));
+  require(static_cast<bool>(node.op->reference), node.op->name, ": has no reference");
+  node.op->reference({*node.op, inputs, node.attrs, results, symbols});
+  bind_results(node, results, symbols);
+  return results;
+}
+
+Tensor source_tensor(const Node& node, const TensorMap& inputs, const EvaluateOptions& options,
+                     SymbolValues& symbols) {
+  const TensorType& type = node.types[0];
+  if (is_state(node)) {
+    if (options.states)
+      if (const auto found = options.states->find(node.name); found != options.states->end()) return found->second;
+    return {type.dtype, concrete(type.shape)};
+  }
+  if (const Tensor* tensor = tensor_of(node)) return *tensor;
+  const auto found = inputs.find(node.name);
+  if (found == inputs.end()) fail(ErrorKind::invalid_input, "run: ", node.op->name, " '", node.name, "' is missing");
+  bind_input(node.name, type, found->second.type(), symbols);
+  return found->second;
+}
+
+}  // namespace
+
+void bind_input(const std::string& name, const TensorType& type, const TensorType& tensor, SymbolValues& symbols) {
+  const auto differ = [&](const std::string& why) {
+    fail(ErrorKind::invalid_input, "run: input '", name, "' is ", tensor, ", the graph wants ", type, why);
+  };
+  if (tensor.dtype != type.dtype || tensor.shape.size() != type.shape.size()) differ("");
+  for (size_t i = 0; i < type.shape.size(); ++i) {
+    const int64_t extent = tensor.shape[i].number();
+    if (const auto symbol = type.shape[i].symbol()) {
+      const auto [at, added] = symbols.emplace(*symbol, extent);
+      if (at->second != extent) differ(text(", and '", *symbol, "' is ", at->second, " elsewhere"));
+    } else if (type.shape[i].is_number() && type.shape[i].number() != extent) {
+      differ("");
+    }
+  }
+}
+
+Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateOptions& options) {
+  SymbolValues symbols;
+  for (const Node& node : graph.nodes())
+    if (is_input(node))
+      if (const auto found = inputs.find(node.name); found != inputs.end())
+        bind_input(node.name, node.types[0], found->second.type(), symbols);
+  std::vector<std::vector<Tensor>> results;
+  for (const Node& node : graph.nodes()) {
+    try {
+      if (is_source(node)) {
+        results.push_back({source_tensor(node, inputs, options, symbols)});
+        bind_results(node, results.back(), symbols);
+        continue;
+      }
+      std::vector<const Tensor*> operands;
+      for (const Value& input : node.inputs)
+        operands.push_back(input.present() ? &results[size_t(input.node)][size_t(input.result)] : nullptr);
+      results.push_back(run_node(node, operands, symbols));
+    } catch (Error& error) {
+      error.add_note(text("at node '", node.name, "'"));
+      throw;
+    }
+  }
+  const auto at = [&](Value value) { return results[size_t(value.node)][size_t(value.result)]; };
+  Evaluation evaluation;
+  for (const GraphOutput& output : graph.outputs()) evaluation.outputs.emplace(output.name, at(output.value));
+  for (size_t i = 0; i < graph.nodes().size(); ++i)
+    if (is_state(graph.nodes()[i])) evaluation.states[graph.nodes()[i].name] = results[i][0];
+  for (const StateUpdate& update : graph.updates())
+    evaluation.states[update.state.producer().name] = at(update.next);
+  if (options.keep_results) evaluation.results = std::move(results);
+  return evaluation;
+}
+
+std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& inputs) {
+  TensorMap named;
+  size_t next = 0;
+  for (const Node& node : body.nodes())
+    if (is_input(node)) named[node.name] = inputs.at(next++);
+  Evaluation evaluation = evaluate(body, named);
+  std::vector<Tensor> outputs;
+  for (const GraphOutput& output : body.outputs()) outputs.push_back(evaluation.outputs.at(output.name));
+  return outputs;
+}
+
+}  // namespace rlx

@@ -1,0 +1,34 @@
+// Runs a graph by its ops' references, one node at a time: what every engine is compared with.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+using TensorMap = std::map<std::string, Tensor>;
+
+struct Evaluation {
+  TensorMap outputs;
+  TensorMap states;                          // after the run
+  std::vector<std::vector<Tensor>> results;  // by node; kept only on request
+};
+
+struct EvaluateOptions {
+  const TensorMap* states = nullptr;  // before the run; one that is missing is zeros
+  bool keep_results = false;
+};
+
+Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateOptions& options = {});
+
+// The outputs of a body, in order; its inputs in order.
+std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& inputs);
+
+// Binds the symbols in `type` to the extents of `tensor`; an Error when they do not fit.
+void bind_input(const std::string& name, const TensorType& type, const TensorType& tensor,
+                SymbolValues& symbols);
+
+}  // namespace rlx

@@ -1,0 +1,238 @@
+#include "rlx/ir/graph.h"
+
+#include <algorithm>
+
+namespace rlx {
+namespace {
+
+OpDef source(const char* name) {
+  OpDef op;
+  op.name = name;
+  op.family = "structure";
+  op.inputs = {0, 0, {}};
+  op.infer = [](const InferSite& site) -> Types {
+    fail(ErrorKind::invalid_graph, site.op.name, ": its type is given, not inferred");
+  };
+  op.gradient_reason = "a source has no operands";
+  op.host_reason = "a source computes nothing";
+  return op;
+}
+
+void check_unique(const GraphData& graph, const OpDef& op, const std::string& name) {
+  require(!name.empty(), op.name, ": needs a name");
+  for (const Node& node : graph.nodes)
+    require(node.op.get() != &op || node.name != name, op.name, ": there is one named '", name, "' already");
+}
+
+void check_arity(const OpDef& op, const Values& inputs) {
+  const Arity& arity = op.inputs;
+  if (inputs.size() < arity.min || inputs.size() > arity.max) {
+    const std::string wanted = arity.min == arity.max      ? text(arity.min)
+                               : arity.max == kMany ? text("at least ", arity.min)
+                                                           : text(arity.min, " to ", arity.max);
+    fail(ErrorKind::invalid_graph, op.name, ": takes ", wanted, arity.max == 1 ? " input" : " inputs", ", got ",
+         inputs.size());
+  }
+  for (size_t i = 0; i < std::min(arity.min, inputs.size()); ++i)
+    require(inputs[i].present(), op.name, ": input ", i, " ('", arity.names.empty() ? "" : arity.names[i],
+            "') is missing");
+}
+
+// Refuses attributes the op does not take and fills in the defaults of those it does.
+Attrs complete(const OpDef& op, Attrs attrs) {
+  for (const auto& [name, attr] : attrs) {
+    const std::string& given = name;  // emscripten's compiler captures no structured binding
+    const bool known =
+        std::any_of(op.attrs.begin(), op.attrs.end(), [&](const AttrSpec& spec) { return spec.name == given; });
+    if (known) continue;
+    std::vector<std::string> names;
+    for (const AttrSpec& spec : op.attrs) names.push_back(spec.name);
+    fail(ErrorKind::invalid_graph, op.name, ": has no attribute '", name, "'",
+         names.empty() ? "; it takes none" : text("; it takes ", joined(names)));
+  }
+  for (const AttrSpec& spec : op.attrs) {
+    if (attrs.has(spec.name)) continue;
+    if (spec.otherwise) attrs.set(spec.name, *spec.otherwise);
+    else require(spec.optional, op.name, ": attribute '", spec.name, "' is missing");
+  }
+  return attrs;
+}
+
+constexpr int64_t kMaxHostElements = 64;
+
+}  // namespace
+
+#define RLX_SOURCE(kind)                          \
+  const OpDef& kind##_op() {                      \
+    static const OpDef op = source(#kind);        \
+    return op;                                    \
+  }                                               \
+  bool is_##kind(const Node& node) { return node.op.get() == &kind##_op(); }
+RLX_SOURCE(input)
+RLX_SOURCE(weight)
+RLX_SOURCE(constant)
+RLX_SOURCE(state)
+#undef RLX_SOURCE
+
+bool is_source(const Node& node) {
+  return is_input(node) || is_weight(node) || is_constant(node) || is_state(node);
+}
+
+const Tensor* tensor_of(const Node& node) {
+  return is_constant(node) || is_weight(node) ? node.attrs.find<Tensor>("value") : nullptr;
+}
+
+Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& attrs, const std::string& name) {
+  Node node{static_op(op), {}, attrs, {type}, name};
+  if (const Tensor* value = tensor_of(node)) {
+    require(value->type() == type, op.name, " '", name, "': its tensor is ", value->type(), ", not ", type);
+    if (is_constant(node) && is_integer(type.dtype) && value->count() <= kMaxHostElements) {
+      HostValue host{value->shape(), {}};
+      for (int64_t i = 0; i < value->count(); ++i) host.elements.emplace_back(value->integer_at(i));
+      node.host_values = {host};
+    }
+  }
+  require(!is_constant(node) || tensor_of(node), "constant '", name, "': has no value");
+  if (is_constant(node)) {
+    if (node.name.empty()) node.name = text("constant_", data_->nodes.size());
+  } else {
+    check_unique(*data_, op, name);
+  }
+  if (node.host_values.empty()) node.host_values.resize(1);
+  data_->nodes.push_back(std::move(node));
+  return value(static_cast<int>(data_->nodes.size()) - 1);
+}
+
+Value Graph::input(const std::string& name, const TensorType& type) {
+  return add_source(input_op(), type, {}, name);
+}
+Value Graph::weight(const std::string& name, const Tensor& tensor) {
+  return add_source(weight_op(), tensor.type(), {{"value", tensor}}, name);
+}
+Value Graph::weight(const std::string& name, const TensorType& type) {
+  return add_source(weight_op(), type, {}, name);
+}
+Value Graph::constant(const Tensor& tensor, const std::string& name) {
+  return add_source(constant_op(), tensor.type(), {{"value", tensor}}, name);
+}
+Value Graph::state(const std::string& name, const TensorType& type) {
+  require(is_concrete(type.shape), "state '", name, "': ", type, " must have a fixed shape; use its capacity");
+  return add_source(state_op(), type, {}, name);
+}
+
+void Graph::update(Value state, Value next) {
+  require(state.graph == data_.get() && next.graph == data_.get(), "update: a value is of another graph");
+  require(is_state(state.producer()), "update: '", state.producer().name, "' is not a state");
+  require(state.type() == next.type(), "update: state '", state.producer().name, "' is ", state.type(),
+          ", its next value is ", next.type());
+  for (const StateUpdate& other : data_->updates)
+    require(other.state != state, "update: state '", state.producer().name, "' is updated twice");
+  data_->updates.push_back({state, next});
+}
+
+void Graph::output(const std::string& name, Value value) {
+  require(value.graph == data_.get(), "output '", name, "': the value is of another graph");
+  require(!name.empty(), "output: needs a name");
+  for (const GraphOutput& other : data_->outputs)
+    require(other.name != name, "output: there is one named '", name, "' already");
+  data_->outputs.push_back({name, value});
+}
+
+Dim Graph::symbol(const std::string& name, int64_t max, int64_t min) {
+  const Dim dim(name);
+  require(0 <= min && min <= max, "symbol '", name, "': cannot lie in ", min, "..", max);
+  const auto [at, added] = data_->symbols.emplace(name, Interval{min, max});
+  require(added || (at->second.low == min && at->second.high == max), "symbol '", name,
+          "' has been given other bounds");
+  return dim;
+}
+
+Inferred infer_types(const OpDef& op, const std::vector<const TensorType*>& inputs,
+                     const std::vector<const HostValue*>& host_values, const Attrs& attrs,
+                     const std::function<Dim()>& fresh_symbol) {
+  Inferred inferred;
+  const InferSite site{op, inputs, attrs, host_values, fresh_symbol, &inferred.checks};
+  inferred.types = op.infer(site);
+  inferred.host_values.resize(inferred.types.size());
+  if (op.symbolic) inferred.host_values[0] = op.symbolic(site);
+  return inferred;
+}
+
+namespace {
+
+// Gives the elements of a small integer tensor symbols of their own, which a run will bind.
+void make_symbols(GraphData& graph, Value value) {
+  Node& node = graph.nodes[static_cast<size_t>(value.node)];
+  const TensorType& type = value.type();
+  const bool countable = is_integer(type.dtype) || type.dtype == DType::boolean;
+  if (!countable || !is_concrete(type.shape) || count(concrete(type.shape)) > kMaxHostElements) return;
+  const bool named = is_input(node) && is_symbol_name(node.name);
+  const std::string prefix = named ? node.name : text('v', value.node, value.result ? "r" : "",
+                                                      value.result ? text(value.result) : "");
+  HostValue host{concrete(type.shape), {}};
+  const int64_t elements = count(host.shape);
+  for (int64_t i = 0; i < elements; ++i) host.elements.emplace_back(text(prefix, '.', i));
+  node.host_values[static_cast<size_t>(value.result)] = std::move(host);
+}
+
+Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attrs, const std::string& name) {
+  try {
+    check_arity(*op, inputs);
+    std::vector<const TensorType*> types;
+    std::vector<const HostValue*> host_values;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Value& input = inputs[i];
+      require(!input.present() || input.graph == &graph, op->name, ": an operand is of another graph");
+      types.push_back(input.present() ? &input.type() : nullptr);
+      host_values.push_back(nullptr);
+      if (!input.present()) continue;
+      const auto& known = input.producer().host_values[static_cast<size_t>(input.result)];
+      const bool needed = std::count(op->host_inputs.begin(), op->host_inputs.end(), i) != 0;
+      if (needed && !known) make_symbols(graph, input);
+      if (known) host_values.back() = &*known;
+    }
+    Attrs completed = complete(*op, attrs);
+    const auto fresh = [&] { return Dim(text('s', graph.fresh_symbols++)); };
+    Inferred inferred = infer_types(*op, types, host_values, completed, fresh);
+    const int index = static_cast<int>(graph.nodes.size());
+    const std::string node_name = name.empty() ? text(op->name, '_', index) : name;
+    graph.nodes.push_back({std::move(op), inputs, std::move(completed), std::move(inferred.types), node_name, "",
+                           std::move(inferred.checks), std::move(inferred.host_values)});
+    return {&graph, index, 0};
+  } catch (Error& error) {
+    if (!name.empty()) error.add_note(text("at node '", name, "'"));
+    throw;
+  }
+}
+
+}  // namespace
+
+Value Graph::add(OpRef op, const Values& inputs, const Attrs& attrs, const std::string& name) {
+  return append(*data_, std::move(op), inputs, attrs, name);
+}
+
+Value Value::apply(const OpDef& op, const Values& inputs, const Attrs& attrs) const {
+  return append(*graph, static_op(op), inputs, attrs, "");
+}
+
+void Graph::set_name(Value value, const std::string& name) {
+  data_->nodes[static_cast<size_t>(value.node)].name = name;
+}
+void Graph::set_origin(Value value, const std::string& origin) {
+  data_->nodes[static_cast<size_t>(value.node)].origin = origin;
+}
+
+Graph Graph::clone() const {
+  Graph copy;
+  *copy.data_ = *data_;
+  const auto move = [&](Value& value) {
+    if (value.present()) value.graph = copy.data_.get();
+  };
+  for (Node& node : copy.data_->nodes)
+    for (Value& input : node.inputs) move(input);
+  for (GraphOutput& output : copy.data_->outputs) move(output.value);
+  for (StateUpdate& update : copy.data_->updates) move(update.state), move(update.next);
+  return copy;
+}
+
+}  // namespace rlx

@@ -1,0 +1,100 @@
+#include "rlx/ir/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "rlx/ops/ops.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+namespace {
+
+TEST(Graph, ValuesOutliveAMove) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 4}));
+  const Value y = relu(x);
+  const Graph moved = std::move(graph);
+  EXPECT_EQ(y.type(), f32({"n", 4}));
+  EXPECT_EQ(text(relu(y).type()), "f32[n, 4]");
+  EXPECT_EQ(moved.nodes().size(), 3u);
+}
+
+TEST(Graph, ANodeHasSeveralResults) {
+  Graph graph;
+  const TopK top = top_k(graph.input("x", f32({3, 9})), 2);
+  EXPECT_EQ(top.values.node, top.indices.node);
+  EXPECT_EQ(top.indices.type(), i64({3, 2}));
+}
+
+TEST(Graph, AnOptionalOperandMayBeAbsent) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3}));
+  const Value w = graph.input("w", f32({3, 4}));
+  EXPECT_EQ(linear(x, w).type(), f32({2, 4}));
+  EXPECT_FALSE(linear(x, w).producer().inputs.size() > 2 && linear(x, w).producer().inputs[2].present());
+}
+
+TEST(Graph, RefusesUnknownAttributes) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2}));
+  EXPECT_EQ(error_of([&] { graph.add(softmax(x).producer().op, {x}, {{"axsi", 0}}); }),
+            "softmax: has no attribute 'axsi'; it takes axis");
+}
+
+TEST(Graph, RefusesAnAttributeOfAnotherKind) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2}));
+  EXPECT_EQ(error_of([&] { graph.add(softmax(x).producer().op, {x}, {{"axis", "last"}}); }),
+            "attribute 'axis' is a string, which is not what the op takes");
+}
+
+TEST(Graph, NamesOfInputsAreUnique) {
+  Graph graph;
+  graph.input("x", f32({2}));
+  EXPECT_EQ(error_of([&] { graph.input("x", f32({3})); }), "input: there is one named 'x' already");
+}
+
+TEST(Graph, OperandsOfAnotherGraphAreRefused) {
+  Graph a, b;
+  const Value x = a.input("x", f32({2})), y = b.input("y", f32({2}));
+  EXPECT_EQ(error_of([&] { x + y; }), "add: an operand is of another graph");
+}
+
+TEST(Graph, SymbolsThatCannotBeComparedBecomeChecks) {
+  Graph graph;
+  const Value sum = graph.input("x", f32({"n"})) + graph.input("y", f32({"m"}));
+  ASSERT_EQ(sum.producer().checks.size(), 1u);
+  EXPECT_NE(sum.producer().checks[0].what.find("n and m"), std::string::npos);
+}
+
+TEST(Graph, CloneIsAGraphOfItsOwn) {
+  Graph graph;
+  graph.output("y", exp(graph.input("x", f32({2}))));
+  const Graph copy = graph.clone();
+  verify(copy);
+  EXPECT_NE(copy.outputs()[0].value.graph, graph.outputs()[0].value.graph);
+}
+
+TEST(Verify, FindsAnOperandThatComesLater) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2}));
+  const Value y = exp(x);
+  graph.data()->nodes[size_t(y.node)].inputs[0].node = 5;
+  EXPECT_NE(error_of([&] { verify(graph); }).find("does not come before its reader"), std::string::npos);
+}
+
+TEST(Verify, FindsATypeThatItsRuleDoesNotGive) {
+  Graph graph;
+  const Value y = exp(graph.input("x", f32({2})));
+  graph.data()->nodes[size_t(y.node)].types[0] = f32({3});
+  EXPECT_NE(error_of([&] { verify(graph); }).find("exp: result 0 is f32[3], its rule gives f32[2]"), std::string::npos);
+}
+
+TEST(OpSet, OffersTheNearestName) {
+  OpSet ops;
+  Graph graph;
+  ops.add(softmax(graph.input("x", f32({2}))).producer().op);
+  EXPECT_EQ(error_of([&] { ops.at("sofmax"); }), "there is no op 'sofmax'; did you mean 'softmax'?");
+}
+
+}  // namespace
+}  // namespace rlx

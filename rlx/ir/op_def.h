@@ -1,0 +1,169 @@
+// All that the compiler knows about one op: data and pure functions on the IR. An op describes,
+// the engines (cpu, webgpu, autodiff, import) execute.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rlx/ir/attrs.h"
+#include "rlx/tensor/tensor.h"
+
+namespace rlx {
+
+struct OpDef;
+struct Node;
+struct Value;
+struct LowerSite;
+struct Steps;
+using Values = std::vector<Value>;
+using Types = std::vector<TensorType>;
+using OpRef = std::shared_ptr<const OpDef>;
+
+constexpr size_t kMany = SIZE_MAX;
+
+struct Arity {
+  size_t min = 1, max = 1;
+  std::vector<std::string> names = {};  // the last one repeats when there are more
+};
+
+// An attribute an op takes. Without a default it must be given, unless it is optional.
+struct AttrSpec {
+  std::string name;
+  std::optional<Attr> otherwise = {};
+  bool optional = false;
+};
+
+// What is known of an integer tensor's elements before it is computed: numbers, or expressions over
+// symbols that the run binds.
+struct HostValue {
+  Shape shape;
+  std::vector<Dim> elements;
+};
+
+// Two dims an op needs equal that only a binding can compare.
+struct DimCheck {
+  Dim a, b;
+  std::string what;  // the message, which names both
+};
+
+struct InferSite {
+  const OpDef& op;
+  std::vector<const TensorType*> inputs;  // null: absent
+  const Attrs& attrs;
+  std::vector<const HostValue*> host_values;  // null: not known
+  std::function<Dim()> fresh_symbol;          // for an extent that only a run can tell
+  std::vector<DimCheck>* checks = nullptr;
+
+  bool has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
+  const TensorType& in(size_t i) const { return *inputs[i]; }
+  // The elements of host operand i; an Error when nothing is known of them.
+  const HostValue& host(size_t i) const;
+  bool has_host(size_t i) const { return i < host_values.size() && host_values[i] != nullptr; }
+  // Requires a == b, now if it can be told, else when a run binds them.
+  void equal(const Dim& a, const Dim& b, std::string_view what) const;
+  Dim fresh() const { return fresh_symbol(); }
+};
+
+struct ReferenceSite {
+  const OpDef& op;
+  std::vector<const Tensor*> inputs;  // null: absent
+  const Attrs& attrs;
+  std::vector<Tensor>& results;  // allocated where the shape is known; the op may replace one
+  const SymbolValues& symbols;   // for attributes with symbols
+
+  bool has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
+  const Tensor& in(size_t i) const { return *inputs[i]; }
+  Tensor& out(size_t i = 0) const { return results[i]; }
+};
+
+struct GradientSite {
+  const Node& node;
+  Values inputs;                                  // of the node
+  Values results;                                 // of the node
+  std::vector<std::optional<Value>> result_gradients;  // dy, where anything depends on the result
+
+  Value in(size_t i) const;
+  Value y(size_t i = 0) const;
+  Value dy(size_t i = 0) const;  // an absent gradient is zeros of the result's type
+  const Attrs& attrs() const;
+};
+using Gradients = std::vector<std::optional<Value>>;  // per input; none: not differentiable in it
+
+// Where the elements of a value lie in the buffer of another: element offset and strides.
+struct Layout {
+  Dim offset = 0;
+  Dims strides;
+
+  static Layout row_major(const Dims& shape) { return {0, strides_of(shape)}; }
+  bool operator==(const Layout&) const = default;
+};
+
+struct ViewSite {
+  const InferSite& infer;
+  const TensorType& result;
+  const Layout& input;  // of operand 0
+};
+
+// The scalar form of an op on single elements, in C++ and WGSL, one per class of dtypes. WGSL names
+// operands x, y, z and parameters by their attribute; results are of the operands' type unless
+// `comparison` says bool.
+struct Elementwise {
+  using Float = double (*)(const double* x, const double* params);
+  using Signed = int64_t (*)(const int64_t* x, const double* params);
+  using Unsigned = uint64_t (*)(const uint64_t* x, const double* params);
+
+  Float floating = nullptr;
+  Signed signed_integer = nullptr;
+  Unsigned unsigned_integer = nullptr;
+  Unsigned boolean = nullptr;
+  std::string floating_wgsl, signed_wgsl, unsigned_wgsl, boolean_wgsl;  // empty: not on a device
+  std::vector<std::string> params = {};  // float attributes the formula uses
+  std::vector<std::string> includes = {};  // of lib/, that the formulas call
+  bool comparison = false;               // the result is bool
+  bool safe_i64 = false;                 // cannot leave the 32 bits its operands are in
+  double ulps = 4;  // how far WGSL may be off, in ulps of the result
+};
+
+struct OpDef {
+  std::string name;
+  std::string family;
+  Arity inputs = {}, results = {};
+  std::vector<AttrSpec> attrs = {};
+  std::vector<size_t> host_inputs = {};  // operands whose values infer and lower need
+
+  std::function<Types(const InferSite&)> infer;
+  std::function<void(const ReferenceSite&)> reference;
+  std::function<Steps(const LowerSite&)> lower = {};  // none: runs on the host, see host_reason
+  std::function<Gradients(const GradientSite&)> gradient = {};  // none: see gradient_reason
+  std::optional<Elementwise> elementwise = {};
+
+  // The result as a view of operand 0; none where it cannot be one, and the op is then copied.
+  std::function<std::optional<Layout>(const ViewSite&)> view = {};
+  // The elements of an integer result from those of the operands: shape arithmetic without running.
+  std::function<std::optional<HostValue>(const InferSite&)> symbolic = {};
+
+  std::string host_reason = {}, gradient_reason = {};
+  std::string onnx = {};  // the operator it equals, if any
+};
+
+// The ops a graph may use: the catalogue, and a user's own.
+class OpSet {
+ public:
+  void add(OpRef op);  // an Error when the name is taken
+  const OpRef* find(std::string_view name) const;
+  const OpRef& at(std::string_view name) const;  // or an Error that offers the nearest name
+  std::vector<OpRef> all() const;                // by name
+
+ private:
+  std::map<std::string, OpRef, std::less<>> ops_;
+};
+
+// A reference to a definition with static lifetime.
+inline OpRef static_op(const OpDef& op) { return {OpRef{}, &op}; }
+
+}  // namespace rlx

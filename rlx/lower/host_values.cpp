@@ -1,0 +1,58 @@
+#include "rlx/lower/host_values.h"
+
+#include <algorithm>
+
+namespace rlx {
+namespace {
+
+bool is_host_operand(const OpDef& op, size_t input) {
+  return std::count(op.host_inputs.begin(), op.host_inputs.end(), input) != 0;
+}
+
+constexpr int64_t kSmall = 1024;  // elements: shape arithmetic is never larger
+
+bool is_small(const TensorType& type) {
+  const bool exact = is_integer(type.dtype) || type.dtype == DType::boolean;
+  return exact && is_concrete(type.shape) && count(concrete(type.shape)) <= kSmall;
+}
+
+}  // namespace
+
+std::vector<bool> host_only_nodes(const Graph& graph, bool is_body) {
+  const size_t size = graph.nodes().size();
+  std::vector<bool> used(size, false), on_device(size, false);
+  for (const GraphOutput& output : graph.outputs()) on_device[size_t(output.value.node)] = true;
+  for (const StateUpdate& update : graph.updates()) on_device[size_t(update.next.node)] = true;
+  for (size_t at = size; at-- > 0;) {
+    const Node& node = graph.nodes()[at];
+    const bool host = used[at] && !on_device[at] && !is_state(node);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i].present()) continue;
+      const size_t producer = size_t(node.inputs[i].node);
+      used[producer] = true;
+      if (!host && !is_host_operand(*node.op, i)) on_device[producer] = true;
+    }
+  }
+  const std::vector<bool> bindable = bindable_nodes(graph, is_body);
+  std::vector<bool> host_only(size);
+  for (size_t at = 0; at < size; ++at) host_only[at] = used[at] && !on_device[at] && bindable[at];
+  return host_only;
+}
+
+std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
+  std::vector<bool> bindable;
+  for (const Node& node : graph.nodes()) {
+    const bool small = std::all_of(node.types.begin(), node.types.end(), is_small);
+    const auto at_hand = [&](const Value& input) { return !input.present() || bindable[size_t(input.node)]; };
+    // A result whose elements are expressions already needs no operand's data.
+    const bool symbolic = node.op->symbolic && node.host_values[0].has_value();
+    const bool counter = is_body && is_input(node) && node.host_values[0].has_value();
+    const bool sources = is_constant(node) || counter || (is_input(node) && !is_body);
+    const bool computed = !is_body && !is_source(node) && node.op->reference &&
+                          std::all_of(node.inputs.begin(), node.inputs.end(), at_hand);
+    bindable.push_back(small && (sources || symbolic || computed));
+  }
+  return bindable;
+}
+
+}  // namespace rlx

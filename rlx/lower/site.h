@@ -1,0 +1,67 @@
+// What an op sees while it is lowered: its node, the device, and the values its steps may name.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rlx/lower/device_traits.h"
+#include "rlx/lower/step.h"
+#include "rlx/lower/storage.h"
+
+namespace rlx {
+
+// Tuned parameters by key, with defaults where nothing was measured.
+struct Choices {
+  std::map<std::string, int64_t> values;
+
+  int64_t get(const std::string& key, int64_t otherwise) const {
+    const auto found = values.find(key);
+    return found == values.end() ? otherwise : found->second;
+  }
+};
+
+struct LoweredBody {
+  Steps steps;
+  std::vector<Operand> outputs;
+};
+
+struct LowerSite {
+  const Node& node;
+  const DeviceTraits& traits;
+  const Choices& choices;
+  std::vector<Operand> inputs;   // of the node, with their layouts; value -1: absent
+  std::vector<Operand> results;  // contiguous
+  std::function<ValueId(const TensorType&)> make_temporary;
+  std::function<LoweredBody(const GraphPtr&, const std::vector<Operand>& inputs, const std::string& counter)>
+      lower_body;
+  std::function<Steps(const Operand& from, const Operand& to)> copy;  // follows `from`'s view
+
+  bool has(size_t i) const { return i < inputs.size() && inputs[i].value >= 0; }
+  const TensorType& in(size_t i) const { return node.inputs[i].type(); }
+  const TensorType& out(size_t i = 0) const { return node.types[i]; }
+  const Attrs& attrs() const { return node.attrs; }
+  // The elements of a host operand, as expressions the binding will know.
+  const HostValue& host(size_t i) const { return *node.inputs[i].producer().host_values[size_t(node.inputs[i].result)]; }
+
+  // Operand i as the kernel will read it, through whatever view it is.
+  Operand read(const std::string& name, size_t i) const { return named(inputs[i], name, Access::read); }
+  Operand write(const std::string& name, size_t i = 0) const { return named(results[i], name, Access::write); }
+  Operand update(const std::string& name, size_t i = 0) const {
+    return named(results[i], name, Access::read_write);
+  }
+  // A value of the op's own, alive from its first write to its last read.
+  Operand temporary(const std::string& name, const TensorType& type) const {
+    return {name, make_temporary(type), type.dtype, Access::write, type.shape, Layout::row_major(type.shape)};
+  }
+  static Operand named(Operand operand, const std::string& name, Access access) {
+    operand.name = name;
+    operand.access = access;
+    return operand;
+  }
+  // What the kernel sees as type T of an operand: f32, i32, u32, bool.
+  std::string compute_type(DType dtype) const { return device_storage(dtype, traits).compute; }
+};
+
+}  // namespace rlx

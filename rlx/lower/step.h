@@ -1,0 +1,186 @@
+// What a lowered graph is made of: a list of steps over values, as data. Kernels are named by their
+// text, sizes and params are expressions over symbols, so a list serves every binding.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+using ValueId = int;  // into Lowered::values
+
+enum class Access { read, write, read_write };
+
+// How a kernel sees a value. A read may be a view: `shape` and `layout` then say where element i of
+// the logical tensor lies, and render generates a load that finds it.
+struct Operand {
+  std::string name;  // load_<name>, store_<name>
+  ValueId value = -1;
+  DType dtype = DType::f32;
+  Access access = Access::read;
+  Dims shape = {};
+  Layout layout = {};
+  bool vec4 = false;  // declared as array<vec4<T>>; the value is contiguous
+  bool atomic = false;  // declared as array<atomic<u32>> or atomic<i32>
+  // Which elements of the value are bound, when not all: the paths of tensors beyond the limit.
+  struct Window {
+    Dim first, count;
+  };
+  std::optional<Window> window = {};
+
+  bool contiguous() const { return layout == Layout::row_major(shape); }
+};
+
+struct Param {
+  enum class Kind { u32, i32, f32, list };
+  std::string name;
+  Kind kind = Kind::u32;
+  Dim number = 0;
+  double real = 0;
+  Dims list = {};
+
+  Param(std::string n, Dim value) : name(std::move(n)), number(std::move(value)) {}
+  Param(std::string n, double value) : name(std::move(n)), kind(Kind::f32), real(value) {}
+  Param(std::string n, Dims values) : name(std::move(n)), kind(Kind::list), list(std::move(values)) {}
+  static Param signed_number(std::string n, Dim value) {
+    Param param(std::move(n), std::move(value));
+    param.kind = Kind::i32;
+    return param;
+  }
+};
+
+struct KernelText {
+  std::string file;  // for messages: softmax.wgsl
+  std::string text;
+};
+
+// The kernel's own text and what it includes; render makes the module.
+struct Kernel {
+  std::string name;
+  KernelText source;
+  std::vector<KernelText> includes = {};
+};
+
+struct Constant {
+  std::string name;
+  std::variant<int64_t, double, bool> value;
+};
+
+// One dispatch of a kernel, or several over shards of its operands: `repeat` times, with the symbol
+// "shard" counting in params, windows and workgroups.
+struct Dispatch {
+  Kernel kernel;
+  std::vector<Operand> operands;
+  std::vector<Constant> constants = {};     // WORKGROUP is 64 unless it is here
+  std::vector<Param> params = {};
+  std::vector<std::string> prelude = {};    // alias and fn lines the kernel relies on
+  Dim workgroups = 1;                       // folded over the dimensions by the executor
+  Dim repeat = 1;
+  bool flags_errors = false;                // may call raise_flag()
+  int64_t flag_code = 0;                    // what the flag then says: the node, counted from 1
+  bool writes_words = false;                // stores whole words of packed results itself
+  bool subgroups = false;
+  // A result that may take the place of an operand the kernel reads, bound once, read_write.
+  std::optional<std::pair<ValueId, ValueId>> in_place = {};
+};
+inline const char* const kShard = "shard";
+
+struct Copy {  // of a whole value; nothing where both are placed together
+  ValueId source = -1, target = -1;
+};
+struct Clear {
+  ValueId target = -1;
+};
+// Computation on the host; the report shows it with its reason.
+struct Host {
+  std::string name;
+  // Results are allocated where their shape is known; a function may replace one that is not.
+  std::function<void(const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results, const SymbolValues&)> run;
+  std::vector<Operand> inputs;  // value -1: absent
+  std::vector<ValueId> results;
+  std::string reason;
+  const Node* definition = nullptr;  // what it computes, for an engine that knows better
+};
+// Reads a value back and binds the symbols of its elements.
+struct Fetch {
+  ValueId value = -1;
+  DType dtype = DType::i64;
+  std::vector<Dim> elements;
+  std::string reason;
+};
+
+struct Step;
+struct Steps {
+  std::vector<Step> list;
+
+  Steps() = default;
+  template <class S>
+  Steps(S step);  // NOLINT(google-explicit-constructor): a single step is a list of one
+  template <class S>
+  Steps& add(S step);
+  Steps& append(Steps more);
+};
+struct If {
+  Dim condition;  // not 0: then
+  Steps then, otherwise;
+};
+struct Loop {
+  Dim count;
+  std::string counter;  // the symbol that counts from 0 in the body
+  Steps body;
+};
+
+struct Step {
+  std::variant<Dispatch, Copy, Clear, Host, Fetch, If, Loop> what;
+  int node = -1;  // of the graph, for reports and errors
+};
+
+template <class S>
+Steps::Steps(S step) {
+  list.push_back({std::move(step), -1});
+}
+template <class S>
+Steps& Steps::add(S step) {
+  list.push_back({std::move(step), -1});
+  return *this;
+}
+inline Steps& Steps::append(Steps more) {
+  for (Step& step : more.list) list.push_back(std::move(step));
+  return *this;
+}
+
+enum class ValueKind { input, weight, constant, state, result, temporary, flag };
+
+struct LoweredValue {
+  ValueKind kind = ValueKind::result;
+  std::string name;
+  TensorType type;
+  int node = -1, result = 0;  // that makes it; -1 for temporaries
+  std::optional<Tensor> source = {};  // of constants, and of weights that have one
+};
+
+// A graph, lowered for a device.
+struct Lowered {
+  struct Output {
+    std::string name;
+    ValueId value;
+    TensorType type;
+  };
+  struct Update {
+    ValueId state, next;
+  };
+  std::vector<LoweredValue> values;
+  Steps steps;
+  std::vector<Output> outputs;
+  std::vector<Update> updates;
+  ValueId flag = -1;  // the error flag, where a kernel may raise it
+  std::vector<GraphPtr> bodies;  // whose nodes host steps refer to
+};
+
+}  // namespace rlx

@@ -1,0 +1,24 @@
+// Activations that linear and conv2d apply to what they have summed, by name from the elementwise table.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "rlx/ir/graph.h"
+#include "rlx/lower/step.h"
+
+namespace rlx {
+
+// An Error unless the name is empty, which is none, or one that can be fused.
+void require_activation(std::string_view op, const std::string& name);
+
+double activated(double x, const std::string& name);
+
+// WGSL: fn activation(x: f32) -> f32, and what it calls.
+std::string activation_function(const std::string& name);
+std::vector<KernelText> activation_includes(const std::string& name);
+
+// dz of y = activation(z).
+Value activation_gradient(Value z, Value dy, const std::string& name);
+
+}  // namespace rlx

@@ -1,0 +1,61 @@
+// Attention with one workgroup per query: lanes take one key each to score, then four elements of the
+// result each to sum. A row of v longer than that takes several workgroups.
+// Includes: numbers, functions, reduce, attention.
+
+var<workgroup> probabilities: array<f32, WORKGROUP>;
+
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let parts = (params.value_size + 4u * WORKGROUP - 1u) / (4u * WORKGROUP);
+  let group = workgroup_index(ids);
+  let query = group / parts % params.queries;
+  let head = group / parts / params.queries % params.heads;
+  let batch = group / parts / params.queries / params.heads;
+  if (batch >= params.batches) { return; }
+  let kv_head = head / (params.heads / params.kv_heads);
+
+  let q_at = params.q_first + batch * params.q_strides[0].x + head * params.q_strides[0].y + query * params.q_strides[0].z;
+  let k_at = params.k_first + batch * params.k_strides[0].x + kv_head * params.k_strides[0].y;
+  let v_at = params.v_first + batch * params.v_strides[0].x + kv_head * params.v_strides[0].y;
+  let bias_at = params.bias_first + batch * params.bias_strides[0].x + head * params.bias_strides[0].y +
+                query * params.bias_strides[0].z;
+
+  let element = group % parts * 4u * WORKGROUP + lane + vec4<u32>(0u, 1u, 2u, 3u) * WORKGROUP;
+  let value_at = v_at + min(element, vec4<u32>(params.value_size - 1u)) * params.v_strides[0].w;
+  let end = key_end(query);
+  var highest = -infinity();
+  var total = 0.0;
+  var sums = vec4<f32>();
+  for (var first = 0u; first < end; first += WORKGROUP) {
+    let key = first + lane;
+    var s = -infinity();
+    if (key < end) {
+      var product = 0.0;
+      for (var d = 0u; d < params.size; d++) {
+        product += load_q(q_at + d * params.q_strides[0].w) *
+                   load_k(k_at + key * params.k_strides[0].z + d * params.k_strides[0].w);
+      }
+      s = score(product, bias_at + key * params.bias_strides[0].w);
+    }
+    let top = max_or_nan(highest, reduce_max(lane, s));
+    let shift = select(top, 0.0, is_lowest(top));
+    let kept = exp_f32(highest - shift);
+    let p = exp_f32(s - shift);
+    highest = top;
+    total = total * kept + reduce_sum(lane, p);
+    probabilities[lane] = p;
+    workgroupBarrier();
+    sums = weighted(kept, sums);
+    for (var i = 0u; i < min(WORKGROUP, end - first); i++) {
+      let at = value_at + (first + i) * params.v_strides[0].z;
+      sums += weighted(probabilities[i], vec4<f32>(load_v(at.x), load_v(at.y), load_v(at.z), load_v(at.w)));
+    }
+    // The barriers of the next reduction keep the probabilities until every lane has read them.
+  }
+
+  let y_at = batch * params.y_strides[0].x + head * params.y_strides[0].y + query * params.y_strides[0].z;
+  let result = divided(sums, total, highest);
+  for (var i = 0u; i < 4u; i++) {
+    if (element[i] < params.value_size) { store_y(y_at + element[i], result[i]); }
+  }
+}

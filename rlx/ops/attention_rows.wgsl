@@ -1,0 +1,85 @@
+// Attention with one invocation per query, 32 keys at a time. Lanes lie along the queries of a head, so
+// that all of them read the same keys and values; nothing is shared and no lane waits.
+// Constants: VALUE_SIZE, D_v. Includes: numbers, functions, attention.
+
+const VALUES = (VALUE_SIZE + 3u) / 4u;
+const FOURS = 8u;  // of keys, per round
+
+fn value(at: u32, block: u32) -> vec4<f32> {  // beyond the end the last element again
+  let d = min(4u * block + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(VALUE_SIZE - 1u)) * params.v_strides[0].w + at;
+  return vec4<f32>(load_v(d.x), load_v(d.y), load_v(d.z), load_v(d.w));
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let query_blocks = (params.queries + WORKGROUP - 1u) / WORKGROUP;
+  let group = workgroup_index(ids);
+  let head = group / query_blocks % params.heads;
+  let batch = group / query_blocks / params.heads;
+  if (batch >= params.batches) { return; }
+  let first_query = group % query_blocks * WORKGROUP;
+  let last_query = min(first_query + WORKGROUP, params.queries) - 1u;
+  let query = min(first_query + lane, last_query);
+  let kv_head = head / (params.heads / params.kv_heads);
+
+  let q_at = params.q_first + batch * params.q_strides[0].x + head * params.q_strides[0].y + query * params.q_strides[0].z;
+  let k_at = params.k_first + batch * params.k_strides[0].x + kv_head * params.k_strides[0].y;
+  let v_at = params.v_first + batch * params.v_strides[0].x + kv_head * params.v_strides[0].y;
+  let bias_at = params.bias_first + batch * params.bias_strides[0].x + head * params.bias_strides[0].y +
+                query * params.bias_strides[0].z;
+
+  let end = key_end(query);
+  let last_end = key_end(last_query);  // of the whole workgroup
+  var highest = -infinity();
+  var total = 0.0;
+  var scores: array<vec4<f32>, FOURS>;
+  var sums: array<vec4<f32>, VALUES>;
+  for (var first = 0u; first < last_end; first += 4u * FOURS) {
+    let fours = min(FOURS, (last_end - first + 3u) / 4u);
+    var top = highest;
+    for (var four = 0u; four < fours; four++) {
+      let wanted = first + 4u * four + vec4<u32>(0u, 1u, 2u, 3u);
+      let key = min(wanted, vec4<u32>(params.keys - 1u));
+      let rows = k_at + key * params.k_strides[0].z;
+      var products = vec4<f32>();
+      for (var d = 0u; d < params.size; d++) {
+        let at = rows + d * params.k_strides[0].w;
+        products += load_q(q_at + d * params.q_strides[0].w) *
+                    vec4<f32>(load_k(at.x), load_k(at.y), load_k(at.z), load_k(at.w));
+      }
+      let bias = bias_at + key * params.bias_strides[0].w;
+      let seen = vec4<f32>(score(products.x, bias.x), score(products.y, bias.y), score(products.z, bias.z),
+                           score(products.w, bias.w));
+      let s = select(vec4<f32>(-infinity()), seen, wanted < vec4<u32>(end));
+      scores[four] = s;
+      top = max_or_nan(top, max_or_nan(max_or_nan(s.x, s.y), max_or_nan(s.z, s.w)));
+    }
+    let shift = select(top, 0.0, is_lowest(top));
+    let kept = exp_f32(highest - shift);
+    highest = top;
+    total *= kept;
+    for (var four = 0u; four < fours; four++) {
+      let s = scores[four] - shift;
+      let p = vec4<f32>(exp_f32(s.x), exp_f32(s.y), exp_f32(s.z), exp_f32(s.w));
+      total += p.x + p.y + p.z + p.w;
+      scores[four] = p;
+    }
+    for (var block = 0u; block < VALUES; block++) {
+      var sum = weighted(kept, sums[block]);
+      for (var four = 0u; four < fours; four++) {
+        let p = scores[four];
+        let key = min(first + 4u * four + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(params.keys - 1u));
+        let at = v_at + key * params.v_strides[0].z;
+        sum += weighted(p.x, value(at.x, block)) + weighted(p.y, value(at.y, block)) +
+               weighted(p.z, value(at.z, block)) + weighted(p.w, value(at.w, block));
+      }
+      sums[block] = sum;
+    }
+  }
+
+  if (first_query + lane > last_query) { return; }
+  let y_at = batch * params.y_strides[0].x + head * params.y_strides[0].y + query * params.y_strides[0].z;
+  for (var d = 0u; d < VALUE_SIZE; d++) {
+    store_y(y_at + d, divided(sums[d / 4u], total, highest)[d % 4u]);
+  }
+}

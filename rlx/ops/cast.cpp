@@ -1,0 +1,91 @@
+// cast(x): the same numbers in another dtype. Floats become integers toward zero, NaN 0, and what
+// does not fit the nearest end; integers wrap; to bool is `!= 0`; floats round to nearest even.
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+DType target(const Attrs& attrs) { return attrs.get<DType>("to"); }
+
+Types infer(const InferSite& site) { return {{target(site.attrs), site.in(0).shape}}; }
+
+void reference(const ReferenceSite& site) {
+  const Tensor& x = site.in(0);
+  Tensor& y = site.out();
+  if (x.dtype() == y.dtype()) {
+    y = x;
+    return;
+  }
+  const bool whole = is_integer(x.dtype()) && is_integer(y.dtype());
+  for (int64_t i = 0; i < x.count(); ++i) {
+    if (whole)
+      y.set_integer(i, x.integer_at(i));
+    else
+      y.set(i, x.at(i));
+  }
+  if (x.dtype() == DType::c64 && y.dtype() == DType::boolean)
+    for (int64_t i = 0; i < x.count(); ++i)
+      y.set(i, x.data<float[2]>()[size_t(i)][0] != 0 || x.data<float[2]>()[size_t(i)][1] != 0);
+}
+
+bool is_64_bit(DType dtype) { return dtype == DType::i64 || dtype == DType::u64; }
+
+// A device keeps 64-bit integers in 32 bits: a value that does not fit raises the flag.
+Steps lower(const LowerSite& site) {
+  const DType from = site.in(0).dtype, to = target(site.attrs());
+  Dispatch dispatch = copy_view(site.inputs[0], site.results[0], site.traits);
+  const std::string source = site.compute_type(from), result = site.compute_type(to);
+  if (!is_64_bit(to) || source == result || source == "bool" || source == "vec2<f32>")
+    return dispatch;
+  std::string& body = dispatch.kernel.source.text;
+  const std::string compute = "  let x = load_x(i);\n";
+  body.insert(body.find(compute) + compute.size(),
+              text("  if (!fits_", result, '_', source, "(x)) { raise_flag(); }\n"));
+  dispatch.kernel.includes.push_back(library("fits"));
+  if (source != "f32")
+    dispatch.kernel.includes.insert(dispatch.kernel.includes.begin(), library("numbers"));
+  dispatch.flags_errors = true;
+  return dispatch;
+}
+
+Gradients gradient(const GradientSite& site) {
+  if (!is_float(site.in(0).dtype()) || !is_float(site.y().dtype())) return {std::nullopt};
+  return {cast(site.dy(), site.in(0).dtype())};
+}
+
+std::optional<Layout> view(const ViewSite& site) {
+  if (site.infer.in(0).dtype != site.result.dtype) return std::nullopt;
+  return site.input;
+}
+
+std::optional<HostValue> symbolic(const InferSite& site) {
+  if (!site.has_host(0) || !is_integer(site.in(0).dtype) || !is_integer(target(site.attrs)))
+    return std::nullopt;
+  return site.host(0);
+}
+
+}  // namespace
+
+const OpDef& cast_op() {
+  static const OpDef op{
+      .name = "cast",
+      .family = "elementwise",
+      .inputs = {1, 1, {"x"}},
+      .attrs = {{"to"}},
+      .infer = infer,
+      .reference = reference,
+      .lower = lower,
+      .gradient = gradient,
+      .view = view,
+      .symbolic = symbolic,
+      .onnx = "Cast",
+  };
+  return op;
+}
+
+Value cast(Value x, DType dtype) { return x.apply(cast_op(), {x}, {{"to", dtype}}); }
+
+}  // namespace rlx

@@ -1,0 +1,201 @@
+#include "rlx/ops/elementwise_row.h"
+
+#include <array>
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/ops/elementwise.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+std::string taken(const Elementwise& scalar) {
+  std::vector<std::string> classes;
+  if (scalar.floating) classes.emplace_back("floats");
+  if (scalar.signed_integer) classes.emplace_back("integers");
+  if (scalar.boolean) classes.emplace_back("bools");
+  return joined(classes, " or ");
+}
+
+bool takes(const Elementwise& scalar, DType dtype) {
+  switch (info(dtype).dtype_class) {
+    case DTypeClass::floating:
+      return scalar.floating;
+    case DTypeClass::signed_integer:
+      return scalar.signed_integer;
+    case DTypeClass::unsigned_integer:
+      return scalar.unsigned_integer;
+    case DTypeClass::boolean:
+      return scalar.boolean;
+    case DTypeClass::complex:
+      return false;
+  }
+  return false;
+}
+
+// The operands from `first` on have one dtype; all of them broadcast.
+Types infer_from(const InferSite& site, size_t first) {
+  const OpDef& op = site.op;
+  const TensorType& x = site.in(first);
+  require(takes(*op.elementwise, x.dtype), op.name, ": takes ", taken(*op.elementwise), ", got ",
+          x);
+  for (size_t i = first + 1; i < site.inputs.size(); ++i)
+    require(site.in(i).dtype == x.dtype, op.name, ": ", op.inputs.names[first], " is ", x, " and ",
+            op.inputs.names[i], " is ", site.in(i), "; cast one to the dtype of the other");
+  Dims shape = site.in(0).shape;
+  for (size_t i = 1; i < site.inputs.size(); ++i)
+    shape = broadcast_shapes(site, shape, site.in(i).shape);
+  return {{op.elementwise->comparison ? DType::boolean : x.dtype, shape}};
+}
+
+Types infer(const InferSite& site) { return infer_from(site, 0); }
+
+Types infer_where(const InferSite& site) {
+  require(site.in(0).dtype == DType::boolean, "where: condition must be bool, got ", site.in(0));
+  return infer_from(site, 1);
+}
+
+// Where each element of a result of `shape` lies in an operand that broadcasts to it.
+std::vector<size_t> broadcast_indices(const Shape& operand, const Shape& shape) {
+  const size_t extra = shape.size() - operand.size();
+  Shape strides(shape.size(), 0), at(shape.size(), 0);
+  for (size_t d = 0; d < operand.size(); ++d)
+    if (operand[d] != 1) strides[d + extra] = strides_of(operand)[d];
+  std::vector<size_t> indices(static_cast<size_t>(count(shape)));
+  int64_t index = 0;
+  for (size_t& result : indices) {
+    result = static_cast<size_t>(index);
+    for (size_t d = shape.size(); d-- > 0;) {
+      index += strides[d];
+      if (++at[d] < shape[d]) break;
+      index -= strides[d] * shape[d];
+      at[d] = 0;
+    }
+  }
+  return indices;
+}
+
+template <class T>
+std::vector<T> values_of(const Tensor& tensor, const Shape& shape) {
+  std::vector<T> values(static_cast<size_t>(tensor.count()));
+  for (size_t i = 0; i < values.size(); ++i) {
+    if constexpr (std::is_same_v<T, double>)
+      values[i] = tensor.at(static_cast<int64_t>(i));
+    else
+      values[i] = static_cast<T>(tensor.integer_at(static_cast<int64_t>(i)));
+  }
+  if (tensor.shape() == shape) return values;
+  std::vector<T> repeated;
+  for (const size_t i : broadcast_indices(tensor.shape(), shape)) repeated.push_back(values[i]);
+  return repeated;
+}
+
+template <class T>
+void run(const ReferenceSite& site, T (*f)(const T*, const double*)) {
+  std::vector<double> params;
+  for (const std::string& name : site.op.elementwise->params)
+    params.push_back(site.attrs.get<double>(name));
+  Tensor& out = site.out();
+  std::array<std::vector<T>, 3> operands;
+  for (size_t i = 0; i < site.inputs.size(); ++i)
+    operands[i] = values_of<T>(site.in(i), out.shape());
+  const bool floats = std::is_same_v<T, double> && out.dtype() != DType::boolean;
+  for (int64_t i = 0; i < out.count(); ++i) {
+    std::array<T, 3> x{};
+    for (size_t k = 0; k < site.inputs.size(); ++k) x[k] = operands[k][static_cast<size_t>(i)];
+    const T y = f(x.data(), params.data());
+    if (floats)
+      out.set(i, static_cast<double>(y));
+    else
+      out.set_integer(i, static_cast<int64_t>(y));
+  }
+}
+
+void reference(const ReferenceSite& site) {
+  const Elementwise& scalar = *site.op.elementwise;
+  switch (info(site.inputs.back()->dtype()).dtype_class) {
+    case DTypeClass::floating:
+      return run(site, scalar.floating);
+    case DTypeClass::signed_integer:
+      return run(site, scalar.signed_integer);
+    case DTypeClass::unsigned_integer:
+      return run(site, scalar.unsigned_integer);
+    case DTypeClass::boolean:
+      return run(site, scalar.boolean);
+    case DTypeClass::complex:
+      break;
+  }
+}
+
+std::optional<HostValue> symbolic(const InferSite& site, rows::OnDims f) {
+  if (!site.has_host(0) || !site.has_host(1) || !is_integer(site.in(0).dtype)) return std::nullopt;
+  const HostValue &x = site.host(0), &y = site.host(1);
+  HostValue result{concrete(broadcast_shapes(site, x.shape, y.shape)), {}};
+  const auto at_x = broadcast_indices(x.shape, result.shape);
+  const auto at_y = broadcast_indices(y.shape, result.shape);
+  for (size_t i = 0; i < at_x.size(); ++i) {
+    const std::optional<Dim> element = f(x.elements[at_x[i]], y.elements[at_y[i]]);
+    if (!element) return std::nullopt;
+    result.elements.push_back(*element);
+  }
+  return result;
+}
+
+}  // namespace
+
+OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands) {
+  for (const AttrSpec& param : row.params) scalar.params.push_back(param.name);
+  scalar.includes = {"numbers"};
+  scalar.includes.insert(scalar.includes.end(), row.includes.begin(), row.includes.end());
+  scalar.comparison = row.comparison;
+  scalar.safe_i64 = row.safe_i64;
+  scalar.ulps = row.ulps;
+
+  const std::vector<std::string> names[] = {{"x"}, {"x", "y"}, {"condition", "x", "y"}};
+  OpDef def;
+  def.name = row.name;
+  def.family = "elementwise";
+  def.inputs = {operands, operands, names[operands - 1]};
+  def.attrs = row.params;
+  def.infer = operands == 3 ? infer_where : infer;
+  def.reference = reference;
+  def.lower = lower_elementwise;
+  def.elementwise = std::move(scalar);
+  def.onnx = row.onnx;
+  if (row.gradient)
+    def.gradient = row.gradient;
+  else
+    def.gradient_reason = "its result is bool";
+  if (row.on_dims)
+    def.symbolic = [f = row.on_dims](const InferSite& site) { return symbolic(site, f); };
+  return def;
+}
+
+Dims broadcast_shapes(const InferSite& site, const Dims& a, const Dims& b) {
+  const Dims &longer = a.size() >= b.size() ? a : b, &shorter = a.size() >= b.size() ? b : a;
+  Dims shape = longer;
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    Dim& dim = shape[longer.size() - shorter.size() + i];
+    const Dim& other = shorter[i];
+    if (other.is(1)) continue;
+    if (!dim.is(1)) site.equal(dim, other, text("cannot broadcast ", a, " with ", b));
+    if (dim.is(1) || other.is_number()) dim = other;
+  }
+  return shape;
+}
+
+Value unbroadcast(Value dy, Value like) {
+  const size_t extra = dy.shape().size() - like.shape().size();
+  Ints axes, leading;
+  for (size_t d = 0; d < dy.shape().size(); ++d) {
+    if (d < extra) leading.push_back(static_cast<int64_t>(d));
+    if (d < extra || (like.shape()[d - extra].is(1) && !dy.shape()[d].is(1)))
+      axes.push_back(static_cast<int64_t>(d));
+  }
+  if (axes.empty()) return dy;
+  if (axes.size() == leading.size()) return sum(dy, axes);
+  const Value summed = sum(dy, axes, true);
+  return leading.empty() ? summed : squeeze(summed, leading);
+}
+
+}  // namespace rlx

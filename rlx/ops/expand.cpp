@@ -1,0 +1,104 @@
+// expand(x, shape): x repeated along dims of 1 and new leading dims, as NumPy broadcasts x with
+// `shape`.
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
+
+namespace rlx {
+
+const OpDef& expand_op();
+
+namespace {
+
+Dims wanted_dims(const InferSite& site) {
+  require(site.attrs.has("shape") != site.has(1),
+          "expand: takes the shape as attribute or as operand, and one of them");
+  if (!site.has(1)) return dims_attr(site.attrs, "shape");
+  const TensorType& type = site.in(1);
+  require(is_integer(type.dtype) && rank(type) == 1,
+          "expand: the shape must be a list of integers, got ", type);
+  const auto& elements = site.host(1).elements;
+  return {elements.begin(), elements.end()};
+}
+
+// One dim of x where `wanted` is asked for. -1 keeps what there is.
+Dim expanded(const InferSite& site, const Dim& from, const Dim& wanted, const Dims& shape) {
+  if (wanted.is(1) || wanted.is(-1) || wanted == from) return from;
+  if (from.is(1)) return wanted;
+  const std::string what = text(site.in(0), " cannot become ", shape);
+  if (!wanted.is_number() && may_be_negative(wanted)) {  // an element of a run, which may be 1
+    site.equal(larger(from, wanted), from, what);
+    return from;
+  }
+  site.equal(from, wanted, what);
+  return from.is_number() ? from : wanted;
+}
+
+Types infer(const InferSite& site) {
+  const TensorType& x = site.in(0);
+  const Dims wanted = wanted_dims(site);
+  for (const Dim& dim : wanted)
+    require(!dim.is_number() || dim.number() >= -1, "expand: dim ", dim, " of ", wanted,
+            " is negative");
+  const size_t size = std::max(x.shape.size(), wanted.size());
+  const auto at = [&](const Dims& shape, size_t d) {  // both end together
+    return d + shape.size() < size ? Dim(1) : shape[d + shape.size() - size];
+  };
+  Dims shape;
+  for (size_t d = 0; d < size; ++d)
+    shape.push_back(expanded(site, at(x.shape, d), at(wanted, d), wanted));
+  return {{x.dtype, shape}};
+}
+
+// Strides of 0 where the operand is repeated.
+Layout expand_layout(const Dims& from, const Layout& layout, const Dims& to) {
+  const Operand operand = broadcast({"x", 0, DType::f32, Access::read, from, layout}, to);
+  return tidy(operand.layout, to);
+}
+
+void reference(const ReferenceSite& site) {
+  const Dims from = site.in(0).shape();
+  copy_strided(site.in(0), expand_layout(from, Layout::row_major(from), site.out().shape()),
+               site.out(), {});
+}
+
+std::optional<Layout> view(const ViewSite& site) {
+  return expand_layout(site.infer.in(0).shape, site.input, site.result.shape);
+}
+
+// The sum over what was repeated.
+Gradients gradient(const GradientSite& site) {
+  const Dims &from = site.in(0).shape(), &to = site.y().shape();
+  const size_t extra = to.size() - from.size();
+  Ints axes;
+  for (size_t d = 0; d < to.size(); ++d)
+    if (d < extra || (from[d - extra].is(1) && !to[d].is(1)))
+      axes.push_back(static_cast<int64_t>(d));
+  Gradients gradients(site.inputs.size());
+  gradients[0] = axes.empty() ? site.dy() : reshape(sum(site.dy(), axes), from);
+  return gradients;
+}
+
+}  // namespace
+
+const OpDef& expand_op() {
+  static const OpDef op{
+      .name = "expand",
+      .family = "shape",
+      .inputs = {1, 2, {"x", "shape"}},
+      .attrs = {{"shape", {}, true}},
+      .host_inputs = {1},
+      .infer = infer,
+      .reference = reference,
+      .lower = copy_of_view,
+      .gradient = gradient,
+      .view = view,
+      .onnx = "Expand",
+  };
+  return op;
+}
+
+Value expand(Value x, const Dims& shape) { return x.apply(expand_op(), {x}, {{"shape", shape}}); }
+
+}  // namespace rlx

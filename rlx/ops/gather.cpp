@@ -1,0 +1,136 @@
+// gather(x, indices, axis): the rows of x along `axis` that the indices name; negative ones count
+// from the end.
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
+
+namespace rlx {
+
+const OpDef& gather_op();
+
+namespace {
+
+Types infer(const InferSite& site) {
+  const TensorType &x = site.in(0), &indices = site.in(1);
+  require(is_integer(indices.dtype), "gather: indices must be integers, got ", indices);
+  const size_t axis = axis_of("gather", site.attrs.get<int64_t>("axis"), x);
+  Dims shape(x.shape.begin(), x.shape.begin() + static_cast<int64_t>(axis));
+  shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
+  shape.insert(shape.end(), x.shape.begin() + static_cast<int64_t>(axis) + 1, x.shape.end());
+  return {{x.dtype, shape}};
+}
+
+void reference(const ReferenceSite& site) {
+  const Tensor &x = site.in(0), &indices = site.in(1);
+  const size_t axis = axis_of("gather", site.attrs.get<int64_t>("axis"), x.type());
+  const ConcreteRows rows(x.shape(), axis);
+  const int64_t inner = rows.stride, outer = inner == 0 ? 0 : rows.count / inner;
+  for (int64_t n = 0; n < indices.count(); ++n) {
+    const int64_t index = indices.integer_at(n), row = index < 0 ? index + rows.length : index;
+    if (row < 0 || row >= rows.length)
+      fail(ErrorKind::invalid_input, "gather: index ", index, " is out of range for axis ", axis,
+           " of ", x.type(), " (", rows.length, ")");
+    for (int64_t o = 0; o < outer; ++o)
+      copy_elements(x, (o * rows.length + row) * inner, site.out(),
+                    (o * indices.count() + n) * inner, inner);
+  }
+}
+
+// A dim of a shape, by a constant index.
+std::optional<HostValue> symbolic(const InferSite& site) {
+  if (!site.has_host(0) || !site.has_host(1) || site.host(0).shape.size() != 1) return std::nullopt;
+  const auto& elements = site.host(0).elements;
+  HostValue value{site.host(1).shape, {}};
+  for (const Dim& index : site.host(1).elements) {
+    if (!index.is_number()) return std::nullopt;
+    const int64_t at =
+        index.number() + (index.number() < 0 ? static_cast<int64_t>(elements.size()) : 0);
+    if (at < 0 || at >= static_cast<int64_t>(elements.size())) return std::nullopt;
+    value.elements.push_back(elements[size_t(at)]);
+  }
+  return value;
+}
+
+// Where x or y is beyond what a device binds at once, each shard takes some rows of the one and
+// some elements of the other.
+Steps lower(const LowerSite& site) {
+  const Dims &from = site.in(0).shape, &shape = site.out().shape;
+  const size_t axis = axis_of("gather", site.attrs().get<int64_t>("axis"), site.in(0));
+  const Dim outer = product(from, 0, axis), inner = product(from, axis + 1, from.size()),
+            length = from[axis];
+  const bool packed = is_packed(site.out().dtype, site.traits);
+  const TensorType wide{packed ? unpacked(site.out().dtype) : site.out().dtype, shape};
+  const bool large_result = !fits_binding(wide.dtype, shape, site.traits);
+  const bool large_table = !fits_binding(site.in(0).dtype, from, site.traits) && outer.is(1) &&
+                           site.inputs[0].contiguous();
+
+  Operand x = site.read("x", 0);
+  Operand y = packed && large_result ? site.temporary("y", wide) : site.write("y");
+  const auto bytes = [&](DType dtype) { return device_storage(dtype, site.traits).bytes; };
+  const Dim elements = count(shape), per_table = window_elements(bytes(x.dtype), site.traits);
+  const Dim rows = large_table ? larger(floor_div(per_table, larger(inner, 1)), 1) : length;
+  const Dim per_result =
+      large_result ? Dim(shard_elements(bytes(wide.dtype), site.traits)) : elements;
+  const Dim tables = large_table ? ceil_div(larger(length, 1), rows) : 1;
+  const Dim repeat = large_result ? tables * ceil_div(elements, per_result) : tables;
+  const Dim shard = shard_of(repeat);
+  const Dim row_first = mod(shard, tables) * rows, row_end = smaller(length, row_first + rows);
+  const Dim first = floor_div(shard, tables) * per_result,
+            end = smaller(elements, first + per_result);
+  if (large_table) x.window = {row_first * inner, (row_end - row_first) * inner};
+  if (large_result) y.window = {first, end - first};
+  Steps steps = Dispatch{
+      .kernel = kernel("gather"),
+      .operands = {x, site.read("indices", 1), y},
+      .params = {{"first", first},
+                 {"end", end},
+                 {"inner", inner},
+                 {"index_count", count(site.in(1).shape)},
+                 {"length", length},
+                 {"row_first", row_first},
+                 {"row_end", row_end}},
+      .workgroups = ceil_div(end - first, 64),
+      .repeat = repeat,
+      .flags_errors = true,
+  };
+  y.window.reset();
+  if (packed && large_result) steps.add(copy_view(y, site.results[0], site.traits));
+  return steps;
+}
+
+// Each row of dy is added to where it came from.
+Gradients gradient(const GradientSite& site) {
+  const Value x = site.in(0), indices = site.in(1);
+  const size_t axis = axis_of("gather", site.attrs().get<int64_t>("axis"), x.type());
+  Dims rows = x.shape();
+  rows[axis] = count(indices.shape());
+  return {scatter(zeros(x, x.shape()), reshape(indices, {count(indices.shape())}),
+                  reshape(site.dy(), rows), static_cast<int64_t>(axis), "add"),
+          std::nullopt};
+}
+
+}  // namespace
+
+const OpDef& gather_op() {
+  static const OpDef op{
+      .name = "gather",
+      .family = "indexing",
+      .inputs = {2, 2, {"x", "indices"}},
+      .attrs = {{"axis", 0}},
+      .infer = infer,
+      .reference = reference,
+      .lower = lower,
+      .gradient = gradient,
+      .symbolic = symbolic,
+      .onnx = "Gather",
+  };
+  return op;
+}
+
+Value gather(Value x, Value indices, int64_t axis) {
+  return x.apply(gather_op(), {x, indices}, {{"axis", axis}});
+}
+
+}  // namespace rlx

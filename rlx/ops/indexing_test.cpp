@@ -1,0 +1,161 @@
+// Claims about gather, scatter, concat and write_slice.
+
+#include <gtest/gtest.h>
+
+#include "rlx/codegen/lower_graph.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+using Numbers = std::vector<double>;
+
+Tensor floats(Shape shape, std::initializer_list<double> values) {
+  return Tensor::of(DType::f32, std::move(shape), values);
+}
+Tensor list(std::initializer_list<double> values) {
+  return Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values);
+}
+
+Numbers elements(const Tensor& tensor) {
+  Numbers values;
+  for (int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.at(i));
+  return values;
+}
+
+// What `build` makes of constants.
+template <class Build>
+Tensor result(const std::vector<Tensor>& operands, Build build) {
+  Graph graph;
+  Values values;
+  for (const Tensor& operand : operands) values.push_back(graph.constant(operand));
+  graph.output("y", build(values));
+  return evaluate(graph, {}).outputs.at("y");
+}
+template <class Build>
+std::string error_of(const std::vector<Tensor>& operands, Build build) {
+  try {
+    result(operands, build);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+const Tensor kTable = floats({3, 2}, {0, 1, 10, 11, 20, 21});
+
+TEST(Gather, TakesRowsAlongAnyAxis) {
+  EXPECT_EQ(elements(result({kTable, list({2, 0, -1})},
+                            [](const Values& v) { return gather(v[0], v[1]); })),
+            (Numbers{20, 21, 0, 1, 20, 21}));
+  EXPECT_EQ(
+      elements(result({kTable, list({1})}, [](const Values& v) { return gather(v[0], v[1], -1); })),
+      (Numbers{1, 11, 21}));
+}
+
+TEST(Gather, IndicesGiveTheirShapeToTheResult) {
+  const Tensor scalar = Tensor::scalar(DType::i32, 1),
+               matrix = Tensor::of(DType::u8, {2, 2}, {0, 1, 2, 0});
+  EXPECT_EQ(result({kTable, scalar}, [](const Values& v) { return gather(v[0], v[1]); }).shape(),
+            (Shape{2}));
+  EXPECT_EQ(result({kTable, matrix}, [](const Values& v) { return gather(v[0], v[1]); }).shape(),
+            (Shape{2, 2, 2}));
+}
+
+TEST(Gather, AnIndexOutOfRangeIsAnErrorWithTheLimit) {
+  EXPECT_EQ(error_of({kTable, list({3})}, [](const Values& v) { return gather(v[0], v[1]); }),
+            "gather: index 3 is out of range for axis 0 of f32[3, 2] (3)\n  at node 'gather_2'");
+}
+
+TEST(Scatter, OfDuplicatesTheLastReplaces) {
+  const Tensor updates = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  EXPECT_EQ(elements(result({kTable, list({0, -1, 0}), updates},
+                            [](const Values& v) { return scatter(v[0], v[1], v[2]); })),
+            (Numbers{5, 6, 10, 11, 3, 4}));
+}
+
+TEST(Scatter, CombinesAllDuplicates) {
+  const Tensor updates = floats({3, 2}, {1, 2, 3, 4, 5, 6});
+  const auto with = [&](const char* reduction) {
+    return elements(result({kTable, list({0, 2, 0}), updates}, [&](const Values& v) {
+      return scatter(v[0], v[1], v[2], 0, reduction);
+    }));
+  };
+  EXPECT_EQ(with("add"), (Numbers{6, 9, 10, 11, 23, 25}));
+  EXPECT_EQ(with("mul"), (Numbers{0, 12, 10, 11, 60, 84}));
+  EXPECT_EQ(with("max"), (Numbers{5, 6, 10, 11, 20, 21}));
+  EXPECT_EQ(with("min"), (Numbers{0, 1, 10, 11, 3, 4}));
+}
+
+TEST(Scatter, WorksAlongTheLastAxis) {
+  EXPECT_EQ(elements(result({kTable, list({1}), floats({3, 1}, {7, 8, 9})},
+                            [](const Values& v) { return scatter(v[0], v[1], v[2], -1); })),
+            (Numbers{0, 7, 10, 8, 20, 9}));
+}
+
+TEST(Scatter, ErrorsNameOpValueAndLimit) {
+  const Tensor row = floats({1, 2}, {0, 0});
+  EXPECT_EQ(
+      error_of({kTable, list({5}), row}, [](const Values& v) { return scatter(v[0], v[1], v[2]); }),
+      "scatter: index 5 is out of range for axis 0 of f32[3, 2] (3)\n  at node 'scatter_3'");
+  EXPECT_EQ(error_of({kTable, list({5}), row},
+                     [](const Values& v) { return scatter(v[0], v[1], v[2], 0, "sum"); }),
+            "scatter: there is no reduction 'sum'; it takes none, add, mul, max, min");
+}
+
+TEST(Concat, JoinsAlongAnyAxis) {
+  const Tensor more = floats({3, 1}, {5, 6, 7});
+  EXPECT_EQ(elements(result({kTable, more}, [](const Values& v) { return concat(v, 1); })),
+            (Numbers{0, 1, 5, 10, 11, 6, 20, 21, 7}));
+  EXPECT_EQ(result({kTable, kTable, kTable}, [](const Values& v) { return concat(v, 0); }).shape(),
+            (Shape{9, 2}));
+  EXPECT_EQ(error_of({kTable, more}, [](const Values& v) { return concat(v, 0); }),
+            "concat: dim 1 of f32[3, 2] and of f32[3, 1]: 2 and 1");
+}
+
+TEST(Concat, AddsSymbolicLengths) {
+  Graph graph;
+  const Value a = graph.input("a", f32({"b", "past", 4})),
+              b = graph.input("b", f32({"b", "seq", 4}));
+  EXPECT_EQ(concat({a, b}, 1).shape(), (Dims{"b", Dim("past") + Dim("seq"), 4}));
+}
+
+TEST(Concat, OfManyPartsTakesSeveralDispatches) {
+  Graph graph;
+  Values parts;
+  for (int i = 0; i < 9; ++i) parts.push_back(graph.input(text("x", i), f32({2, 3})));
+  graph.output("y", concat(parts, 1));
+  const DeviceTraits traits{.name = "test", .device_class = DeviceClass::software};
+  EXPECT_EQ(lower_graph(graph, traits).steps.list.size(), 2u);
+}
+
+TEST(WriteSlice, ReplacesABlock) {
+  EXPECT_EQ(elements(result({kTable, floats({2, 1}, {5, 6}), list({1, 1})},
+                            [](const Values& v) { return write_slice(v[0], v[1], v[2]); })),
+            (Numbers{0, 1, 10, 5, 20, 6}));
+}
+
+TEST(WriteSlice, ABlockThatDoesNotFitIsAnError) {
+  EXPECT_EQ(error_of({kTable, floats({2, 1}, {5, 6}), list({2, 0})},
+                     [](const Values& v) { return write_slice(v[0], v[1], v[2]); }),
+            "write_slice: dim 0 of f32[2, 1] at 2 does not fit f32[3, 2] (3)");
+}
+
+TEST(WriteSlice, MayTakeItsOperandsPlace) {
+  Graph graph;
+  const Value cache = graph.state("cache", f32({8, 4})), row = graph.input("row", f32({1, 4}));
+  const Value starts = graph.input("starts", i64({2}));
+  const Value next = write_slice(cache, row, starts);
+  graph.update(cache, next);
+  const DeviceTraits traits{.name = "test", .device_class = DeviceClass::software};
+  const Lowered lowered = lower_graph(graph, traits);
+  const auto* copy = std::get_if<Copy>(&lowered.steps.list.at(0).what);
+  const auto* write = std::get_if<Dispatch>(&lowered.steps.list.at(1).what);
+  ASSERT_TRUE(copy && write);
+  ASSERT_TRUE(write->in_place);
+  EXPECT_EQ(*write->in_place, std::pair(copy->source, copy->target));
+}
+
+}  // namespace
+}  // namespace rlx

@@ -1,0 +1,27 @@
+// What the kernels of attention share: which keys a query sees, and how a dot product becomes a score.
+// Constants: CAUSAL, EMPTY_ROW_IS_NAN. Params: queries, keys, size, scale, softcap. Functions: biased.
+// Includes: numbers, functions.
+
+fn is_lowest(x: f32) -> bool { return bitcast<u32>(x) == 0xff800000u; }  // minus infinity: nothing was seen
+
+// Query i of the last S_q positions sees keys before this one.
+fn key_end(query: u32) -> u32 {
+  if (!CAUSAL) { return params.keys; }
+  let end = query + params.keys + 1u;
+  return select(0u, min(end - params.queries, params.keys), end > params.queries);
+}
+
+fn score(product: f32, bias_at: u32) -> f32 {
+  var s = product * select(params.scale, 1.0 / sqrt(f32(params.size)), params.scale == 0.0);
+  if (params.softcap > 0.0) { s = params.softcap * tanh_f32(s / params.softcap); }
+  return biased(s, bias_at);
+}
+
+// A key of probability 0 adds nothing, whatever its value.
+fn weighted(p: f32, v: vec4<f32>) -> vec4<f32> { return select(p * v, vec4<f32>(), p == 0.0); }
+
+// The sums of a row over its total; a row that saw no key has neither.
+fn divided(sums: vec4<f32>, total: f32, highest: f32) -> vec4<f32> {
+  if (is_lowest(highest)) { return vec4<f32>(select(0.0, make_nan(0.0), EMPTY_ROW_IS_NAN)); }
+  return sums / total;
+}

@@ -1,0 +1,117 @@
+// linear(x, w, bias) = activation(x . w + bias), in one kernel.
+
+#include "rlx/ops/activation.h"
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/ops.h"
+#include "rlx/ops/product.h"
+
+namespace rlx {
+namespace {
+
+struct Form {
+  bool transposed;
+  Dim k, n;
+  std::string activation;
+
+  Form(const Dims& w, const Attrs& attrs)
+      : transposed(attrs.get<bool>("transpose_w")),
+        k(w[transposed ? 1 : 0]),
+        n(w[transposed ? 0 : 1]),
+        activation(attrs.get<std::string>("activation")) {}
+};
+
+Types infer(const InferSite& site) {
+  const TensorType &x = site.in(0), &w = site.in(1);
+  require(is_float(x.dtype), "linear: needs a float tensor, got ", x);
+  require(x.dtype == w.dtype, "linear: x is ", x, " and w is ", w, ", of different dtypes");
+  require(rank(x) > 0, "linear: x is ", x, ", it needs rank 1 or more");
+  require(rank(w) == 2, "linear: w is ", w, ", it needs rank 2");
+  const Form form(w.shape, site.attrs);
+  require_activation("linear", form.activation);
+  site.equal(x.shape.back(), form.k, text("the inner dims of ", x, " and ", w, " differ"));
+  if (site.has(2)) {
+    const TensorType& bias = site.in(2);
+    require(rank(bias) == 1 && bias.dtype == x.dtype, "linear: bias is ", bias, ", it needs to be ", x.dtype, '[',
+            form.n, ']');
+    site.equal(bias.shape[0], form.n, text("bias ", bias, " does not fit w ", w));
+  }
+  Dims shape = x.shape;
+  shape.back() = form.n;
+  return {{x.dtype, shape}};
+}
+
+void reference(const ReferenceSite& site) {
+  const Tensor &x = site.in(0), &w = site.in(1);
+  const Form form(w.shape(), site.attrs);
+  const int64_t k = form.k.number(), n = form.n.number();
+  std::vector<double> values, weights;
+  for (int64_t i = 0; i < x.count(); ++i) values.push_back(x.at(i));
+  for (int64_t i = 0; i < w.count(); ++i) weights.push_back(w.at(i));
+  for (int64_t at = 0; at < site.out().count(); ++at) {
+    const int64_t row = at / n, column = at % n;
+    double total = 0;
+    for (int64_t i = 0; i < k; ++i)
+      total += values[size_t(row * k + i)] * weights[size_t(form.transposed ? column * k + i : i * n + column)];
+    if (site.has(2)) total += site.in(2).at(column);
+    site.out().set(at, activated(total, form.activation));
+  }
+}
+
+Steps lower(const LowerSite& site) {
+  const Form form(site.in(1).shape, site.attrs());
+  Product product;
+  Operand x = site.inputs[0];  // each vector of x is a matrix of one row
+  x.shape.insert(x.shape.end() - 1, Dim(1));
+  x.layout.strides.insert(x.layout.strides.end() - 1, Dim(0));
+  product.batch.assign(x.shape.begin(), x.shape.end() - 2);
+  product.n = form.n;
+  product.k = form.k;
+  product.a = matrix_view(x, product.batch, false);
+  product.b = matrix_view(site.inputs[1], product.batch, form.transposed);
+  product.y = site.write("y");
+  if (site.has(2)) product.finish_operands = {site.read("bias", 2)};
+  product.finish = site.has(2) ? "activation(v + load_bias(column))" : "activation(v)";
+  product.finish_functions = {activation_function(form.activation)};
+  product.finish_includes = activation_includes(form.activation);
+  return lower_product(site, product);
+}
+
+Gradients gradient(const GradientSite& site) {
+  const Value x = site.in(0), w = site.in(1);
+  const bool has_bias = site.inputs.size() > 2 && site.in(2).present();
+  const Form form(w.shape(), site.attrs());
+  Value dz = site.dy();
+  if (!form.activation.empty()) {
+    const Value z = linear(x, w, has_bias ? site.in(2) : Value{}, "", form.transposed);
+    dz = activation_gradient(z, dz, form.activation);
+  }
+  const Dim rows = count(Dims(x.shape().begin(), x.shape().end() - 1));
+  const Value x_rows = reshape(x, Dims{rows, form.k}), dz_rows = reshape(dz, Dims{rows, form.n});
+  Gradients gradients = {matmul(dz, w, false, !form.transposed),
+                         form.transposed ? matmul(dz_rows, x_rows, true) : matmul(x_rows, dz_rows, true)};
+  if (site.inputs.size() > 2)
+    gradients.push_back(has_bias ? std::optional(sum(dz_rows, {0})) : std::nullopt);
+  return gradients;
+}
+
+}  // namespace
+
+const OpDef& linear_op() {
+  static const OpDef op{
+      .name = "linear",
+      .family = "linear",
+      .inputs = {2, 3, {"x", "w", "bias"}},
+      .attrs = {{"activation", ""}, {"transpose_w", false}},
+      .infer = infer,
+      .reference = reference,
+      .lower = lower,
+      .gradient = gradient,
+  };
+  return op;
+}
+
+Value linear(Value x, Value w, Value bias, const std::string& activation, bool transpose_w) {
+  return x.apply(linear_op(), {x, w, bias}, {{"activation", activation}, {"transpose_w", transpose_w}});
+}
+
+}  // namespace rlx

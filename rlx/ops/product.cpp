@@ -1,0 +1,252 @@
+#include "rlx/ops/product.h"
+
+#include <algorithm>
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/strided.h"
+
+namespace rlx {
+namespace {
+
+bool forward(const Dim& stride) { return !stride.is_number() || stride.number() >= 0; }
+
+bool repeated(const MatrixView& view) {  // the same matrix in every batch
+  return std::all_of(view.batch_strides.begin(), view.batch_strides.end(),
+                     [](const Dim& stride) { return stride.is(0); });
+}
+
+// Merges batch dims that lie end to end in both operands, and drops extents of 1.
+void merge_batch(Product& product) {
+  Dims batch, a, b;
+  for (size_t d = 0; d < product.batch.size(); ++d) {
+    const Dim &extent = product.batch[d], &a_stride = product.a.batch_strides[d], &b_stride = product.b.batch_strides[d];
+    if (extent.is(1)) continue;
+    if (!batch.empty() && a.back() == a_stride * extent && b.back() == b_stride * extent) {
+      batch.back() = batch.back() * extent;
+      a.back() = a_stride;
+      b.back() = b_stride;
+    } else {
+      batch.push_back(extent);
+      a.push_back(a_stride);
+      b.push_back(b_stride);
+    }
+  }
+  product.batch = batch;
+  product.a.batch_strides = a;
+  product.b.batch_strides = b;
+}
+
+// One b for all: the batch is just more rows of a, where they lie end to end.
+void merge_rows(Product& product) {
+  while (!product.batch.empty() && repeated(product.b)) {
+    const bool one_row = product.m.is(1);
+    if (!one_row && !(product.a.batch_strides.back() == product.a.row_stride * product.m)) return;
+    if (one_row) product.a.row_stride = product.a.batch_strides.back();
+    product.m = product.m * product.batch.back();
+    for (Dims* dims : {&product.batch, &product.a.batch_strides, &product.b.batch_strides}) dims->pop_back();
+  }
+}
+
+// What one dispatch of the product covers; expressions over the shard.
+struct Part {
+  struct Range {
+    Dim first = 0, end = 0;
+    Dim count() const { return end - first; }
+  };
+  Range batch, m, n, k;
+  Dim shards = 1;
+  bool accumulates = false;  // k comes in several parts
+};
+
+Part::Range chunk(const Dim& index, const Dim& size, const Dim& end) {
+  const Dim first = index * size;
+  return {first, min(end, first + size)};
+}
+
+// Cuts the product so that every operand can be bound, and gives operands their windows. Rows of a
+// and y go together; b goes by its own rows, which are columns of y when it is kept as [n, k].
+Part cut(Product& product, const DeviceTraits& traits) {
+  MatrixView &a = product.a, &b = product.b;
+  const Dim batch_count = count(product.batch);
+  Part part{{0, batch_count}, {0, product.m}, {0, product.n}, {0, product.k}};
+  const auto fit = [&](DType dtype, const Dim& stride) {  // how many rows of this stride can be bound
+    const int64_t bytes = std::max<int64_t>(traits.max_binding_bytes - traits.storage_alignment, 0);
+    return max(floor_div(bytes / std::max<int64_t>(device_storage(dtype, traits).bytes, 1), max(stride, 1)), 1);
+  };
+  const DType wide = unpacked(product.y.dtype);  // a packed result is written through a wide one
+  const bool y_large = !fits_binding(wide, product.y.shape, traits);
+  const bool a_large = !fits_binding(a.operand.dtype, a.operand.shape, traits);
+  const bool b_large = !fits_binding(b.operand.dtype, b.operand.shape, traits);
+
+  if (!batch_count.is(1)) {
+    if (!a_large && !b_large && !y_large) return part;
+    const bool simple = product.batch.size() == 1;
+    Dim per_shard = fit(wide, product.m * product.n);
+    for (const MatrixView* view : {&a, &b})
+      if (simple && !view->batch_strides[0].is(0))
+        per_shard = min(per_shard, fit(view->operand.dtype, view->batch_strides[0]));
+    part.batch = chunk(kShard, per_shard, batch_count);
+    part.shards = ceil_div(batch_count, per_shard);
+    const Dim matrix = product.m * product.n;
+    product.y.window = {part.batch.first * matrix, part.batch.count() * matrix};
+    const auto bind = [&](MatrixView& view, const Dim& rows, const Dim& columns) {
+      if (!simple || !forward(view.batch_strides[0]) || !forward(view.row_stride) || !forward(view.column_stride))
+        return;
+      view.operand.window = window_of(view.offset + part.batch.first * view.batch_strides[0],
+                                      {part.batch.count(), rows, columns},
+                                      {view.batch_strides[0], view.row_stride, view.column_stride});
+    };
+    bind(a, product.m, product.k);
+    bind(b, product.k, product.n);
+    return part;
+  }
+
+  // An extent only a run knows is taken to fit where a cut would cost more than a window. An operand
+  // whose rows lie along k is cut there, and the sums of the parts are added up.
+  const bool known = product.m.is_number() && product.n.is_number() && product.k.is_number();
+  const bool a_by_k = known && a_large && a.row_stride.is(1) && !a.column_stride.is(1);
+  const bool b_by_k = known && b_large && !b.row_stride.is(1);
+  const bool b_by_n = known && b_large && b.row_stride.is(1) && !a_by_k;
+  Dim inner_shards = 1;
+  if (b_by_n) {
+    const Dim columns = fit(b.operand.dtype, b.column_stride);
+    inner_shards = ceil_div(product.n, columns);
+    part.n = chunk(mod(kShard, inner_shards), columns, product.n);
+  }
+  if (a_by_k || b_by_k) {
+    Dim depth = product.k;
+    if (a_by_k) depth = min(depth, fit(a.operand.dtype, a.column_stride));
+    if (b_by_k) depth = min(depth, fit(b.operand.dtype, b.row_stride));
+    inner_shards = ceil_div(product.k, depth);
+    part.k = chunk(mod(kShard, inner_shards), depth, product.k);
+    part.accumulates = true;
+  }
+  if (b_by_n || b_by_k)
+    b.operand.window = window_of(b.offset + part.k.first * b.row_stride + part.n.first * b.column_stride,
+                                 {part.k.count(), part.n.count()}, {b.row_stride, b.column_stride});
+  if (a_by_k)
+    a.operand.window = window_of(a.offset + part.k.first * a.column_stride, {product.m, part.k.count()},
+                                 {a.row_stride, a.column_stride});
+  part.shards = inner_shards;
+  if ((!a_large || a_by_k) && !y_large) return part;
+
+  const bool window_a = a.column_stride.is(1) && forward(a.row_stride);
+  Dim rows = fit(wide, product.n);
+  if (window_a) rows = min(rows, fit(a.operand.dtype, a.row_stride));
+  part.m = chunk(floor_div(kShard, inner_shards), rows, product.m);
+  part.shards = ceil_div(product.m, rows) * inner_shards;
+  product.y.window = {part.m.first * product.n, part.m.count() * product.n};
+  if (window_a)
+    a.operand.window = window_of(a.offset + part.m.first * a.row_stride, {part.m.count(), product.k},
+                                 {a.row_stride, a.column_stride});
+  return part;
+}
+
+enum Variant : int64_t { registers = 0, shared_tiles = 1 };
+
+struct Shape2 {
+  int64_t rows, columns;
+};
+
+// Picks the kernel; the block of y that one workgroup computes.
+Shape2 choose_kernel(const LowerSite& site, const Product& product, Dispatch& dispatch) {
+  const bool software = site.traits.device_class == DeviceClass::software;
+  const int64_t variant = site.choices.get("matmul.variant", software ? registers : shared_tiles);
+  const bool few_rows = product.m.is_number() && product.m.number() < 8;
+  if (variant == shared_tiles && !few_rows) {
+    dispatch.kernel = kernel("matmul_tile", {"product"});
+    dispatch.constants = {{"WORKGROUP", int64_t{256}}};
+    return {64, 64};
+  }
+  int64_t rows = site.choices.get("matmul.rows", 8);
+  if (product.m.is_number()) rows = std::clamp<int64_t>(product.m.number(), 1, rows);
+  const int64_t lanes = site.choices.get("matmul.lanes", software ? 8 : 64);
+  dispatch.kernel = kernel("matmul", {"product"});
+  dispatch.constants = {{"WORKGROUP", lanes}, {"ROWS", rows}};
+  return {rows, 4 * lanes};
+}
+
+}  // namespace
+
+MatrixView matrix_view(const Operand& operand, const Dims& batch, bool transposed) {
+  const Dims &shape = operand.shape, &strides = operand.layout.strides;
+  const size_t rank = shape.size(), extra = batch.size() + 2 - rank;
+  MatrixView view{flat(operand), operand.layout.offset, {}, strides[rank - 2], strides[rank - 1]};
+  if (transposed) std::swap(view.row_stride, view.column_stride);
+  for (size_t d = 0; d < batch.size(); ++d) {
+    const bool once = d < extra || (shape[d - extra].is(1) && !batch[d].is(1));
+    view.batch_strides.push_back(once ? Dim(0) : strides[d - extra]);
+  }
+  return view;
+}
+
+Steps lower_product(const LowerSite& site, Product product) {
+  merge_batch(product);
+  merge_rows(product);
+  const Operand result = product.y;
+  const Part part = cut(product, site.traits);
+  const std::string type = site.compute_type(result.dtype);
+
+  Dispatch dispatch;
+  const Shape2 block = choose_kernel(site, product, dispatch);
+  dispatch.kernel.name = site.node.op->name;
+  for (const KernelText& include : product.finish_includes) dispatch.kernel.includes.push_back(include);
+  dispatch.prelude = product.finish_functions;
+  dispatch.prelude.push_back(text("alias T = ", type, ";"));
+  if (part.accumulates) {
+    const TensorType wide{unpacked(result.dtype), result.shape};
+    if (wide.dtype != result.dtype) {
+      const auto window = product.y.window;
+      product.y = site.temporary("y", wide);
+      product.y.window = window;
+    }
+    product.y.access = Access::read_write;
+    dispatch.prelude.push_back(
+        "fn start(i: u32) -> T {\n  if (params.k_first == 0u) { return T(0); }\n  return load_y(i);\n}");
+    dispatch.prelude.push_back(text(
+        "fn finish(v: T, column: u32) -> T {\n  if (params.k_end < params.k) { return v; }\n  return ",
+        product.finish, ";\n}"));
+  } else {
+    dispatch.prelude.push_back("fn start(i: u32) -> T { return T(0); }");
+    dispatch.prelude.push_back(text("fn finish(v: T, column: u32) -> T { return ", product.finish, "; }"));
+  }
+  dispatch.operands = {LowerSite::named(product.a.operand, "a", Access::read),
+                       LowerSite::named(product.b.operand, "b", Access::read),
+                       LowerSite::named(product.y, "y", product.y.access)};
+  for (const Operand& operand : product.finish_operands) dispatch.operands.push_back(operand);
+
+  Dims batch;  // extent and both strides of each dim
+  if (product.batch.empty()) batch = {1, 0, 0};
+  for (size_t d = 0; d < product.batch.size(); ++d)
+    for (const Dim& entry : {product.batch[d], product.a.batch_strides[d], product.b.batch_strides[d]})
+      batch.push_back(entry);
+  dispatch.constants.push_back({"BATCH_RANK", static_cast<int64_t>(batch.size() / 3)});
+  dispatch.params = {{"batch", batch},
+                     {"batch_first", part.batch.first},
+                     {"batch_end", part.batch.end},
+                     {"m", product.m},
+                     {"n", product.n},
+                     {"k", product.k},
+                     {"m_first", part.m.first},
+                     {"m_end", part.m.end},
+                     {"n_first", part.n.first},
+                     {"n_end", part.n.end},
+                     {"k_first", part.k.first},
+                     {"k_end", part.k.end},
+                     {"a_first", product.a.offset},
+                     {"a_row", product.a.row_stride},
+                     {"a_column", product.a.column_stride},
+                     {"b_first", product.b.offset},
+                     {"b_row", product.b.row_stride},
+                     {"b_column", product.b.column_stride}};
+  dispatch.workgroups =
+      ceil_div(part.m.count(), block.rows) * ceil_div(part.n.count(), block.columns) * part.batch.count();
+  dispatch.repeat = part.shards;
+
+  Steps steps = dispatch;
+  if (product.y.value != result.value) steps.add(copy_view(product.y, result, site.traits));
+  return steps;
+}
+
+}  // namespace rlx

@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rlx/ir/evaluate.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+template <class F>
+Tensor of_one(const Tensor& x, F f) {
+  Graph graph;
+  graph.output("y", f(graph.input("x", x.type())));
+  return evaluate(graph, {{"x", x}}).outputs.at("y");
+}
+
+Tensor counting(DType dtype, const Shape& shape) {
+  Tensor x(dtype, shape);
+  for (int64_t i = 0; i < x.count(); ++i) x.set(i, static_cast<double>(i));
+  return x;
+}
+
+void expect_values(const Tensor& got, const std::vector<double>& wanted) {
+  ASSERT_EQ(got.count(), static_cast<int64_t>(wanted.size()));
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double value = got.at(static_cast<int64_t>(i));
+    if (std::isnan(wanted[i]))
+      EXPECT_TRUE(std::isnan(value)) << "element " << i;
+    else
+      EXPECT_EQ(value, wanted[i]) << "element " << i;
+  }
+}
+
+std::string message_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Reduce, AnyAxesAreReduced) {
+  const Tensor x = counting(DType::f32, {2, 3, 2});
+  expect_values(of_one(x, [](Value v) { return sum(v, {0, 2}); }), {14, 22, 30});
+  expect_values(of_one(x, [](Value v) { return mean(v, {-2}); }), {2, 3, 8, 9});
+  expect_values(of_one(x, [](Value v) { return reduce_max(v, {1}); }), {4, 5, 10, 11});
+  expect_values(of_one(x, [](Value v) { return reduce_min(v); }), {0});
+}
+
+TEST(Reduce, KeptAxesHaveLengthOne) {
+  const Tensor x = counting(DType::f32, {2, 3});
+  EXPECT_EQ(of_one(x, [](Value v) { return sum(v, {1}, true); }).shape(), (Shape{2, 1}));
+  EXPECT_EQ(of_one(x, [](Value v) { return sum(v, {}, true); }).shape(), (Shape{1, 1}));
+  EXPECT_EQ(of_one(x, [](Value v) { return sum(v); }).shape(), (Shape{}));
+  EXPECT_EQ(of_one(Tensor::scalar(DType::f32, 3), [](Value v) { return sum(v); }).at(0), 3);
+}
+
+TEST(Reduce, NothingReducesToTheIdentity) {
+  const Tensor x(DType::f32, {2, 0});
+  expect_values(of_one(x, [](Value v) { return sum(v, {1}); }), {0, 0});
+  expect_values(of_one(x, [](Value v) { return mean(v, {1}); }), {NAN, NAN});
+  expect_values(of_one(x, [](Value v) { return reduce_max(v, {1}); }), {-INFINITY, -INFINITY});
+  expect_values(of_one(x, [](Value v) { return reduce_min(v, {1}); }), {INFINITY, INFINITY});
+  expect_values(of_one(Tensor(DType::i8, {0}), [](Value v) { return reduce_max(v); }), {-128});
+  EXPECT_EQ(of_one(x, [](Value v) { return sum(v, {0}); }).count(), 0);
+}
+
+TEST(Reduce, ExtremesPropagateNaN) {
+  const Tensor x = Tensor::of(DType::f32, {2, 3}, {1, NAN, 3, 4, 5, 6});
+  expect_values(of_one(x, [](Value v) { return reduce_max(v, {1}); }), {NAN, 6});
+  expect_values(of_one(x, [](Value v) { return reduce_min(v, {1}); }), {NAN, 4});
+}
+
+TEST(Reduce, IntegersWrap) {
+  expect_values(of_one(Tensor::of(DType::u8, {3}, {200, 100, 1}), [](Value v) { return sum(v); }),
+                {45});
+  expect_values(
+      of_one(Tensor::of(DType::i32, {2}, {2147483647, 1}), [](Value v) { return sum(v); }),
+      {-2147483648.0});
+}
+
+TEST(Reduce, ErrorsNameTheOpAndTheAxis) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 5}));
+  EXPECT_EQ(message_of([&] { sum(x, {3}); }), "sum: axis 3 is out of range for f32[2, 5] (rank 2)");
+  EXPECT_EQ(message_of([&] { sum(x, {1, -1}); }), "sum: axis -1 is given twice");
+  EXPECT_EQ(message_of([&] { mean(graph.input("i", i32({2}))); }),
+            "mean: takes floats, got i32[2]");
+  EXPECT_EQ(message_of([&] { sum(graph.input("b", boolean({2}))); }),
+            "sum: takes floats or integers, got bool[2]");
+}
+
+TEST(Reduce, EqualsShareTheGradientOfTheMaximum) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3})), y = reduce_max(x, {1}),
+              dy = graph.input("dy", f32({2}));
+  graph.output("dx", *y.producer().op->gradient({y.producer(), {x}, {y}, {dy}})[0]);
+  const Tensor dx = evaluate(graph, {{"x", Tensor::of(DType::f32, {2, 3}, {1, 4, 4, 9, 2, 3})},
+                                     {"dy", Tensor::of(DType::f32, {2}, {10, 20})}})
+                        .outputs.at("dx");
+  expect_values(dx, {0, 5, 5, 20, 0, 0});
+}
+
+TEST(Reduce, TheGradientOfAMeanKnowsASymbolicLength) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 2})), y = mean(x, {0}),
+              dy = graph.input("dy", f32({2}));
+  graph.output("dx", *y.producer().op->gradient({y.producer(), {x}, {y}, {dy}})[0]);
+  const Tensor dx = evaluate(graph, {{"x", counting(DType::f32, {4, 2})},
+                                     {"dy", Tensor::of(DType::f32, {2}, {4, 8})}})
+                        .outputs.at("dx");
+  expect_values(dx, {1, 2, 1, 2, 1, 2, 1, 2});
+}
+
+}  // namespace
+}  // namespace rlx

@@ -1,0 +1,166 @@
+// reshape(x, shape) has x's elements in row-major order; one dim may be -1, and is then what is
+// left.
+
+#include <algorithm>
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/render.h"
+#include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
+
+namespace rlx {
+
+const OpDef& reshape_op();
+
+namespace {
+
+// dividend / divisor where it is a number times some of `dims`; found by trying, proved by
+// multiplying.
+std::optional<Dim> exact_quotient(const Dims& dims, const Dim& dividend, const Dim& divisor) {
+  SymbolValues trial;  // any values will do
+  for (const Dim& expression : {dividend, divisor})
+    for (const std::string& symbol : expression.symbols())
+      trial.emplace(symbol, 7 + 4 * int64_t(trial.size()));
+  for (size_t subset = 0; subset < size_t{1} << std::min<size_t>(dims.size(), 8); ++subset) {
+    Dim part = 1;
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (subset >> d & 1) part = part * dims[d];
+    const int64_t by = (divisor * part).value(trial);
+    if (by == 0) continue;
+    const Dim quotient = part * Dim(dividend.value(trial) / by);
+    if (quotient * divisor == dividend) return quotient;
+  }
+  return std::nullopt;
+}
+
+// What the dims of `whole` leave for one more dim beside `parts`: [b, s, 768] to [b, s, -1, 64]
+// gives 12 whatever b and s are.
+Dim quotient(const Dims& whole, const Dims& parts) {
+  const Dim dividend = count(whole), divisor = count(parts);
+  Dims symbolic;
+  for (const Dim& dim : whole)
+    if (!dim.is_number()) symbolic.push_back(dim);
+  if (const auto exact = exact_quotient(symbolic, dividend, divisor)) return *exact;
+  return floor_div(dividend, divisor.is_number() ? divisor : larger(divisor, 1));
+}
+
+// The dims as they were asked for; -1 stays, and a dim that only the run can tell is a symbol.
+Dims wanted_dims(const InferSite& site, bool& is_known) {
+  if (!site.has(1)) return dims_attr(site.attrs, "shape");
+  const TensorType& type = site.in(1);
+  require(is_integer(type.dtype) && rank(type) == 1,
+          "reshape: the shape must be a list of integers, got ", type);
+  const Dims& from = site.in(0).shape;
+  const bool zero_copies = !site.attrs.get<bool>("allowzero");
+  Dims wanted;
+  for (const Dim& element : site.host(1).elements) {
+    const size_t at = wanted.size();
+    if (element.is(0) && zero_copies) {
+      require(at < from.size(), "reshape: dim ", at, " is 0, which copies a dim that ", site.in(0),
+              " does not have");
+      wanted.push_back(from[at]);
+    } else if (!element.is_number() && may_be_negative(element)) {
+      wanted.push_back(site.fresh());  // it may be -1 or 0, so only the run knows the dim
+      is_known = false;
+    } else {
+      wanted.push_back(element);
+    }
+  }
+  return wanted;
+}
+
+Types infer(const InferSite& site) {
+  const TensorType& x = site.in(0);
+  require(site.attrs.has("shape") != site.has(1),
+          "reshape: takes the shape as attribute or as operand, and one of them");
+  bool is_known = true;
+  Dims shape = wanted_dims(site, is_known);
+  const Dims wanted = shape;
+  const auto is_open = [](const Dim& dim) { return dim.is(-1); };
+  require(std::count_if(shape.begin(), shape.end(), is_open) <= 1, "reshape: more than one dim of ",
+          wanted, " is -1");
+  for (const Dim& dim : shape)
+    require(!dim.is_number() || dim.number() >= -1, "reshape: dim ", dim, " of ", wanted,
+            " is negative");
+  const auto open = std::find_if(shape.begin(), shape.end(), is_open);
+  if (open != shape.end() && !is_known) {
+    *open = site.fresh();
+  } else if (open != shape.end()) {
+    Dims rest(shape.begin(), open);
+    rest.insert(rest.end(), open + 1, shape.end());
+    require(!count(rest).is(0), "reshape: -1 can be anything in ", wanted, ", another dim is 0");
+    *open = quotient(x.shape, rest);
+  }
+  if (is_known)
+    site.equal(count(x.shape), count(shape), text("elements of ", x, " and of ", wanted));
+  return {{x.dtype, shape}};
+}
+
+void reference(const ReferenceSite& site) {
+  require(site.in(0).count() == site.out().count(), "reshape: elements of ", site.in(0).type(),
+          " and of ", site.out().shape(), ": ", site.in(0).count(), " and ", site.out().count());
+  copy_elements(site.in(0), 0, site.out(), 0, site.in(0).count());
+}
+
+// Each run of dims that lie end to end must split into whole dims of the result.
+std::optional<Layout> view(const ViewSite& site) {
+  const Dims& to = site.result.shape;
+  const ViewDims from = collapse(site.infer.in(0).shape, site.input);
+  Layout layout{site.input.offset, strides_of(to)};
+  if (from.shape.size() <= 1) {
+    for (Dim& stride : layout.strides)
+      stride = stride * (from.strides.empty() ? Dim(1) : from.strides[0]);
+    return tidy(layout, to);
+  }
+  size_t d = to.size();
+  for (size_t group = from.shape.size(); group-- > 0;) {
+    Dim extent = 1;
+    while (!(extent == from.shape[group])) {
+      if (d == 0) return std::nullopt;
+      layout.strides[--d] = from.strides[group] * extent;
+      extent = extent * to[d];
+    }
+  }
+  for (; d > 0; --d)
+    if (!to[d - 1].is(1)) return std::nullopt;
+  return tidy(layout, to);
+}
+
+// The result is written through the operand's shape: both are in row-major order.
+Steps lower(const LowerSite& site) {
+  Operand to = site.results[0];
+  to.shape = site.in(0).shape;
+  to.layout = Layout::row_major(to.shape);
+  return copy_view(site.inputs[0], to, site.traits);
+}
+
+Gradients gradient(const GradientSite& site) {
+  Gradients gradients(site.inputs.size());
+  gradients[0] = reshape(site.dy(), site.in(0).shape());
+  return gradients;
+}
+
+}  // namespace
+
+const OpDef& reshape_op() {
+  static const OpDef op{
+      .name = "reshape",
+      .family = "shape",
+      .inputs = {1, 2, {"x", "shape"}},
+      .attrs = {{"shape", {}, true}, {"allowzero", false}},
+      .host_inputs = {1},
+      .infer = infer,
+      .reference = reference,
+      .lower = lower,
+      .gradient = gradient,
+      .view = view,
+      .symbolic = reshaped_host_value,
+      .onnx = "Reshape",
+  };
+  return op;
+}
+
+Value reshape(Value x, const Dims& shape) { return x.apply(reshape_op(), {x}, {{"shape", shape}}); }
+Value reshape(Value x, Value shape) { return x.apply(reshape_op(), {x, shape}); }
+
+}  // namespace rlx

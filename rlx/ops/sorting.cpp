@@ -1,0 +1,166 @@
+#include "rlx/ops/sorting.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
+
+namespace rlx {
+namespace {
+
+constexpr int64_t kLanes = 128;
+constexpr int64_t kBlock = 512;  // elements that one workgroup sorts by itself
+
+// Elements as what their order is decided by: doubles, or 64-bit integers of either sign.
+template <class Key, class Read, class Less>
+void sort_rows(const ReferenceSite& site, const Ordering& ordering, Read read, Less less) {
+  const Tensor& x = site.in(0);
+  Tensor &values = site.out(0), &indices = site.out(1);
+  const ConcreteRows from(x.shape(), ordering.axis), to(values.shape(), ordering.axis);
+  std::vector<Key> keys(static_cast<size_t>(from.length));
+  std::vector<int64_t> order(static_cast<size_t>(from.length));
+  for (int64_t row = 0; row < from.count; ++row) {
+    for (int64_t i = 0; i < from.length; ++i) keys[size_t(i)] = read(from.at(row, i));
+    std::iota(order.begin(), order.end(), int64_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return ordering.descending ? less(keys[size_t(b)], keys[size_t(a)])
+                                 : less(keys[size_t(a)], keys[size_t(b)]);
+    });
+    for (int64_t i = 0; i < to.length; ++i) {
+      copy_elements(x, from.at(row, order[size_t(i)]), values, to.at(row, i), 1);
+      indices.set_integer(to.at(row, i), order[size_t(i)]);
+    }
+  }
+}
+
+// An unsigned number for each element, in the elements' order; zeros of both signs are equal.
+std::string key_function(DType dtype, const std::string& type, bool descending) {
+  std::string key;
+  switch (info(dtype).dtype_class) {
+    case DTypeClass::floating:
+      key = "float_key(v)";
+      break;
+    case DTypeClass::signed_integer:
+      key = "bitcast<u32>(v) ^ 0x80000000u";
+      break;
+    case DTypeClass::boolean:
+      key = "select(0u, 1u, v)";
+      break;
+    default:
+      key = "v";
+  }
+  return text("fn sort_key(v: ", type, ") -> u32 { return ",
+              descending ? text("~(", key, ")") : key, "; }");
+}
+
+// How often runs that start as blocks must be doubled to reach `length`.
+Dim merge_passes(const Dim& length) {
+  Dim passes = 0;
+  for (int64_t run = kBlock; run < int64_t{1} << 31; run *= 2) {
+    if (length.is_number() && length.number() <= run) break;
+    passes = passes + (length.is_number() ? Dim(1) : min(max(length - run, 0), 1));
+  }
+  return passes;
+}
+
+}  // namespace
+
+Types sorted_types(const TensorType& x, size_t axis, const Dim& keep) {
+  TensorType values = x;
+  values.shape[axis] = keep;
+  return {values, i64(values.shape)};
+}
+
+void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
+  const Tensor& x = site.in(0);
+  if (is_float(x.dtype())) {
+    sort_rows<double>(
+        site, ordering, [&](int64_t i) { return x.at(i); },
+        [](double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; });
+  } else if (is_signed_integer(x.dtype())) {
+    sort_rows<int64_t>(
+        site, ordering, [&](int64_t i) { return x.integer_at(i); }, std::less<>());
+  } else {
+    sort_rows<uint64_t>(
+        site, ordering, [&](int64_t i) { return static_cast<uint64_t>(x.integer_at(i)); },
+        std::less<>());
+  }
+}
+
+// Blocks are sorted in workgroup memory as pairs (key, index), runs are then merged two by two,
+// from one half of the temporaries to the other; the elements are fetched at the end.
+Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
+  const Rows rows(site.in(0).shape, ordering.axis);
+  const Dim elements = rows.count * rows.length, keep = site.out().shape[ordering.axis];
+  const Dim blocks = ceil_div(rows.length, kBlock), passes = merge_passes(rows.length);
+  const TensorType halves{DType::u32, {elements * Dim(2)}};
+  const Operand keys = site.temporary("keys", halves), order = site.temporary("order", halves);
+
+  Steps steps = Dispatch{
+      .kernel = kernel("sort_blocks"),
+      .operands = {site.read("x", 0), keys, order},
+      .constants = {{"WORKGROUP", kLanes}, {"BLOCK", kBlock}},
+      .params = {{"block_count", rows.count * blocks},
+                 {"blocks_per_row", blocks},
+                 {"row_length", rows.length},
+                 {"stride", rows.stride}},
+      .prelude = {key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype),
+                               ordering.descending)},
+      .workgroups = rows.count * blocks,
+  };
+  if (!passes.is(0))
+    steps.add(Dispatch{
+        .kernel = kernel("sort_merge"),
+        .operands = {LowerSite::named(keys, "keys", Access::read_write),
+                     LowerSite::named(order, "order", Access::read_write)},
+        .constants = {{"BLOCK", kBlock}},
+        .params = {{"count", elements},
+                   {"row_length", rows.length},
+                   {"keep", keep},
+                   {"level", Dim(kShard)}},
+        .workgroups = ceil_div(elements, 64),
+        .repeat = passes,
+    });
+  steps.add(Dispatch{
+      .kernel = kernel("sort_take"),
+      .operands = {site.read("x", 0), LowerSite::named(order, "order", Access::read),
+                   site.write("values", 0), site.write("indices", 1)},
+      .params = {{"count", rows.count * keep},
+                 {"half", mod(passes, 2) * elements},
+                 {"row_length", rows.length},
+                 {"keep", keep},
+                 {"stride", rows.stride}},
+      .workgroups = ceil_div(rows.count * keep, 64),
+      .flags_errors = true,
+  });
+  return steps;
+}
+
+Gradients sort_gradient(const GradientSite& site, size_t axis) {
+  Gradients gradients(site.inputs.size());
+  if (!site.result_gradients[0]) return gradients;  // the indices have none
+  const Value x = site.in(0), indices = cast(site.y(1), DType::i32);
+  Ints swap(x.shape().size());  // the axis goes last, and back
+  std::iota(swap.begin(), swap.end(), int64_t{0});
+  std::swap(swap[axis], swap.back());
+  const Dim length = x.shape()[axis], keep = indices.shape()[axis];
+  Dims turned = x.shape();
+  std::swap(turned[axis], turned.back());
+  const Dim rows = product(turned, 0, turned.size() - 1);
+
+  const int64_t at = static_cast<int64_t>(axis);
+  const Value row_length = cast(slice(shape_of(x), {at}, {at + 1}), DType::i32);
+  const Value row =
+      reshape(cast(sort(zeros(x, {rows})).indices, DType::i32), {rows, 1});  // 0, 1, ..
+  const Value places = row * row_length + reshape(transpose(indices, swap), {rows, keep});
+  const Value dy = reshape(transpose(site.dy(), swap), {rows * keep});
+  const Value flat =
+      scatter(zeros(x, {rows * length}), reshape(places, {rows * keep}), dy, 0, "add");
+  gradients[0] = transpose(reshape(flat, turned), swap);
+  return gradients;
+}
+
+}  // namespace rlx

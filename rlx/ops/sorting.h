@@ -1,0 +1,19 @@
+// What sort and top_k share: both order the elements of each row and keep the first `keep` of them.
+#pragma once
+
+#include "rlx/lower/site.h"
+
+namespace rlx {
+
+struct Ordering {
+  size_t axis = 0;
+  bool descending = false;  // NaN counts as the largest
+};
+
+Types sorted_types(const TensorType& x, size_t axis, const Dim& keep);
+void sort_reference(const ReferenceSite& site, const Ordering& ordering);
+Steps lower_sort(const LowerSite& site, const Ordering& ordering);
+// The gradient of the values goes back to where they were.
+Gradients sort_gradient(const GradientSite& site, size_t axis);
+
+}  // namespace rlx

@@ -1,0 +1,32 @@
+#include "rlx/ops/strided.h"
+
+namespace rlx {
+
+Operand::Window window_of(const Dim& first, const Dims& extents, const Dims& strides) {
+  Dim last = 0;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    const bool backwards = strides[d].is_number() && strides[d].number() < 0;
+    if (!backwards) last = last + (extents[d] - 1) * strides[d];
+  }
+  return {first, last + 1};
+}
+
+Operand flat(Operand operand) {
+  const Operand::Window all = window_of(operand.layout.offset, operand.shape, operand.layout.strides);
+  operand.shape = Dims{max(all.first + all.count, 0)};
+  operand.layout = Layout::row_major(operand.shape);
+  return operand;
+}
+
+Steps on_host(const LowerSite& site, const std::string& reason) {
+  const Node& node = site.node;
+  const auto run = [&node](const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results,
+                           const SymbolValues& symbols) {
+    node.op->reference({*node.op, inputs, node.attrs, results, symbols});
+  };
+  std::vector<ValueId> results;
+  for (const Operand& result : site.results) results.push_back(result.value);
+  return Host{node.op->name, run, site.inputs, results, reason, &node};
+}
+
+}  // namespace rlx

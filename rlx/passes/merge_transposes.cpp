@@ -1,0 +1,40 @@
+// transpose(transpose(x)) -> transpose(x), or x itself when the two cancel.
+
+#include "rlx/ops/ops.h"
+#include "rlx/passes/passes.h"
+
+namespace rlx {
+
+const OpDef& transpose_op();
+
+namespace {
+
+Ints compose(const Ints& inner, const Ints& outer) {
+  Ints order;
+  for (const int64_t axis : outer) order.push_back(inner[size_t(axis)]);
+  return order;
+}
+
+bool is_identity(const Ints& order) {
+  for (size_t i = 0; i < order.size(); ++i)
+    if (order[i] != static_cast<int64_t>(i)) return false;
+  return true;
+}
+
+bool is_transpose(const Node& node) { return node.op.get() == &transpose_op(); }
+
+Graph run(const Graph& graph) {
+  return rebuild(graph, [](const Graph& from, int at, const Values& inputs, Graph&) -> std::optional<Values> {
+    if (!is_transpose(from.node(at)) || !is_transpose(inputs[0].producer())) return std::nullopt;
+    const Node& inner = inputs[0].producer();
+    const Ints order = compose(inner.attrs.get<Ints>("order"), from.node(at).attrs.get<Ints>("order"));
+    const Value x = inner.inputs[0];
+    return Values{is_identity(order) ? x : transpose(x, order)};
+  });
+}
+
+}  // namespace
+
+const Pass merge_transposes{"merge-transposes", "Merges a transpose of a transpose into one, or none.", run};
+
+}  // namespace rlx

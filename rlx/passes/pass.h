@@ -1,0 +1,23 @@
+// A pass makes a graph that computes the same outputs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+struct Pass {
+  std::string name;
+  std::string summary;  // one sentence
+  Graph (*run)(const Graph& graph);
+};
+
+// Rebuilds `from` node by node. `rewrite` may offer the values that stand for a node's results; a
+// node it does not touch is copied. Names, origins, symbols, outputs and updates come along.
+using Rewrite = std::function<std::optional<Values>(const Graph& from, int node, const Values& inputs, Graph& to)>;
+Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep = nullptr);
+
+}  // namespace rlx

@@ -1,0 +1,60 @@
+// The devices a program can run on.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rlx/backend/backend.h"
+
+namespace rlx {
+
+// How to look for devices. Nothing here comes from the environment: what is empty is not tried.
+struct FindOptions {
+  std::vector<std::string> webgpu_libraries;  // candidates, tried in order
+  std::vector<std::string> vulkan_drivers;    // driver manifests, each a device of its own
+  bool system_drivers = true;                 // and what the system's loader finds by itself
+  std::string backend;                        // vulkan, d3d12, metal; empty: the system's default
+  std::string power;                          // low, high
+  // Lowered limits, so that small tensors take the paths of large ones; 0 keeps the device's.
+  int64_t max_binding_bytes = 0, max_buffer_bytes = 0;
+  bool allow_f16 = true, allow_subgroups = true;
+};
+
+class Device {
+ public:
+  Device() = default;  // the CPU
+  explicit Device(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+
+  const std::string& name() const { return backend()->traits().name; }
+  const DeviceTraits& traits() const { return backend()->traits(); }
+  bool is_cpu() const { return traits().on_host(); }
+  const std::shared_ptr<Backend>& backend() const;
+
+ private:
+  mutable std::shared_ptr<Backend> backend_;
+};
+
+struct FoundDevice {
+  Device device;
+  std::string description, driver, api, library;  // as the adapter says
+};
+struct MissingDevice {
+  std::string what, why;
+};
+struct FoundDevices {
+  std::vector<FoundDevice> devices;  // the CPU is always among them
+  std::vector<MissingDevice> missing;
+  size_t automatic = 0;  // which of them `auto` takes
+  std::string automatic_why;
+
+  // By name: cpu, gpu (the first that is not the CPU), auto, or a device's own name. An Error lists
+  // what there is and why others are missing.
+  Device at(const std::string& name) const;
+};
+FoundDevices find_all_devices(const FindOptions& options = {});
+
+// The devices, best first.
+std::vector<Device> find_devices(const FindOptions& options = {});
+
+}  // namespace rlx

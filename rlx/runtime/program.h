@@ -1,0 +1,94 @@
+// compile(graph) -> Program; program.run(inputs) -> outputs.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rlx/ir/evaluate.h"
+#include "rlx/runtime/device.h"
+
+namespace rlx {
+
+struct CompileOptions {
+  Device device = {};   // the CPU
+  bool strict = false;  // tensor compute on the host of another device is an Error
+  bool optimise = true;
+  std::map<std::string, int64_t> choices = {};  // tuned parameters by key
+};
+
+struct Description {
+  std::string name;
+  TensorType type;
+};
+
+// An input or output of a run: a tensor of the host, or one that stays on the device.
+struct RunOptions {
+  std::vector<std::string> outputs = {};     // those to read; empty: all
+  std::vector<std::string> keep_on_device = {};  // those to leave there, as device tensors
+  std::map<std::string, DeviceTensor> device_inputs = {};
+  RunReport* report = nullptr;
+};
+struct RunResult {
+  TensorMap tensors;
+  std::map<std::string, DeviceTensor> device_tensors;
+};
+
+// A run whose inputs and outputs are fixed tensors: change the inputs' elements, run, read the
+// outputs. From the second run on nothing is allocated.
+class BoundRun {
+ public:
+  Tensor& input(const std::string& name);
+  const Tensor& output(const std::string& name) const;
+  void run();
+
+ private:
+  friend class Program;
+  std::shared_ptr<const Compiled> compiled_;
+  std::shared_ptr<Executable> executable_;
+  RunRequest request_;
+};
+
+// A compiled graph, ready to run many times. It owns all it needs; the graph may go.
+class Program {
+ public:
+  TensorMap run(const TensorMap& inputs) const;
+  RunResult run(const TensorMap& inputs, const RunOptions& options) const;
+  // Starts a run and returns; `done` is called when the outputs are there. Natively that happens
+  // inside wait(), which returns when no run is under way; a browser calls back by itself.
+  void run_async(const TensorMap& inputs, std::function<void(Result<TensorMap>)> done) const;
+  void wait() const { executable_->wait(); }
+  BoundRun bind(const TensorMap& inputs) const;
+
+  void set_weight(const std::string& name, const Tensor& tensor) { executable_->set_weight(name, tensor); }
+  Tensor read_state(const std::string& name) const { return executable_->read_state(name); }
+  void write_state(const std::string& name, const Tensor& tensor) { executable_->write_state(name, tensor); }
+  void reset_state();  // all of it, to zeros
+
+  std::vector<Description> inputs() const;
+  std::vector<Description> outputs() const;
+  std::vector<Description> weights() const;
+  std::vector<Description> states() const;
+  const SymbolRanges& symbols() const { return compiled_->bounds; }
+  const Device& device() const { return device_; }
+  Counters counters() const { return executable_->counters(); }
+  const Graph& graph() const { return compiled_->graph; }
+  const Lowered& lowered() const { return compiled_->lowered; }
+  // Where values would lie under a binding, before anything is allocated.
+  MemoryPlan memory_plan(const SymbolValues& symbols) const;
+
+ private:
+  friend Program compile(const Graph& graph, const CompileOptions& options);
+  RunRequest request_for(const TensorMap& inputs, const RunOptions& options) const;
+  std::vector<Description> describe(bool (*kind)(const Node&)) const;
+
+  Device device_;
+  std::shared_ptr<const Compiled> compiled_;
+  std::shared_ptr<Executable> executable_;
+};
+
+Program compile(const Graph& graph, const CompileOptions& options = {});
+
+}  // namespace rlx

@@ -1,0 +1,284 @@
+// How a program behaves around its runs: inputs, outputs, state, threads, loss, what it allocates.
+
+#include "rlx/runtime/program.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "rlx/backend/webgpu/webgpu_device.h"
+#include "rlx/conformance/test_devices.h"
+#include "rlx/ops/ops.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+namespace {
+
+Tensor filled(const Shape& shape, double value) {
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, value);
+  return tensor;
+}
+
+class Programs : public testing::TestWithParam<size_t> {
+ protected:
+  const Device& device() const { return test_devices()[GetParam()]; }
+  bool on_gpu() const { return !device().is_cpu(); }
+  webgpu::WebGpuDevice& gpu_device() const { return dynamic_cast<webgpu::WebGpuDevice&>(*device().backend()); }
+};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Programs, testing::Range(size_t{0}, test_devices().size()),
+                         [](const auto& info) { return test_devices()[info.param].name(); });
+
+Graph affine() {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 4}));
+  const Value w = graph.weight("w", filled({4, 4}, 0.5));
+  const Value y = matmul(x, w);
+  graph.output("y", y);
+  graph.output("z", relu(y - scalar(y, 1)));
+  return graph;
+}
+
+TEST_P(Programs, OutliveTheirGraph) {
+  std::optional<Graph> graph = affine();
+  const Program program = compile(*graph, {.device = device()});
+  graph.reset();
+  EXPECT_EQ(program.run({{"x", filled({2, 4}, 1)}}).at("y").at(7), 2);
+}
+
+TEST_P(Programs, ReadOnlyTheOutputsAskedFor) {
+  const Program program = compile(affine(), {.device = device()});
+  const RunResult result = program.run({{"x", filled({2, 4}, 1)}}, {.outputs = {"z"}});
+  EXPECT_EQ(result.tensors.size(), 1u);
+  EXPECT_EQ(result.tensors.at("z").at(0), 1);
+  if (on_gpu()) EXPECT_EQ(program.counters().readback_bytes, 2u * 4 * 4);
+}
+
+TEST_P(Programs, SubmitOncePerRun) {
+  if (!on_gpu()) return;
+  const Program program = compile(affine(), {.device = device()});
+  for (int i = 0; i < 3; ++i) program.run({{"x", filled({2, 4}, i)}});
+  EXPECT_EQ(program.counters().submits, 3u);
+}
+
+TEST_P(Programs, UploadATensorAgainOnlyWhenItChanged) {
+  if (!on_gpu()) return;
+  const Program program = compile(affine(), {.device = device()});
+  Tensor x = filled({2, 4}, 1);
+  program.run({{"x", x}});
+  const uint64_t uploads = program.counters().uploads;
+  program.run({{"x", x}});
+  EXPECT_EQ(program.counters().uploads, uploads);
+  x.set(0, 9);
+  EXPECT_EQ(program.run({{"x", x}}).at("y").at(0), 0.5 * 12);
+  EXPECT_EQ(program.counters().uploads, uploads + 1);
+}
+
+TEST_P(Programs, TakeANewWeightBetweenRuns) {
+  Program program = compile(affine(), {.device = device()});
+  EXPECT_EQ(program.run({{"x", filled({1, 4}, 1)}}).at("y").at(0), 2);
+  program.set_weight("w", filled({4, 4}, 1));
+  EXPECT_EQ(program.run({{"x", filled({1, 4}, 1)}}).at("y").at(0), 4);
+  EXPECT_EQ(error_of([&] { program.set_weight("w", filled({4}, 1)); }), "weight 'w' is f32[4, 4], got f32[4]");
+  EXPECT_EQ(error_of([&] { program.set_weight("v", filled({4}, 1)); }), "there is no weight 'v'");
+}
+
+TEST_P(Programs, SayWhichWeightIsMissing) {
+  Graph graph;
+  graph.output("y", graph.input("x", f32({2})) * graph.weight("w", f32({2})));
+  Program program = compile(graph, {.device = device()});
+  EXPECT_EQ(error_of([&] { program.run({{"x", filled({2}, 1)}}); }), "run: weight 'w' has no tensor");
+  program.set_weight("w", filled({2}, 3));
+  EXPECT_EQ(program.run({{"x", filled({2}, 2)}}).at("y").at(1), 6);
+}
+
+TEST_P(Programs, NameWhatIsWrongWithAnInput) {
+  const Program program = compile(affine(), {.device = device()});
+  EXPECT_EQ(error_of([&] { program.run({}); }), "run: input 'x' is missing");
+  EXPECT_EQ(error_of([&] { program.run({{"x", filled({2, 5}, 1)}}); }),
+            "run: input 'x' is f32[2, 5], the graph wants f32[n, 4]");
+  EXPECT_EQ(error_of([&] { program.run({{"x", Tensor(DType::i32, {2, 4})}}); }),
+            "run: input 'x' is i32[2, 4], the graph wants f32[n, 4]");
+  EXPECT_EQ(error_of([&] { program.run({{"x", filled({2, 4}, 1)}, {"y", filled({1}, 1)}}); }),
+            "run: there is no input 'y'; there is x");
+  EXPECT_EQ(program.run({{"x", filled({1, 4}, 1)}}).at("y").at(0), 2);  // and go on
+}
+
+TEST_P(Programs, PassTensorsOnWithoutTheHost) {
+  const Program program = compile(affine(), {.device = device()});
+  const RunResult first = program.run({{"x", filled({3, 4}, 1)}}, {.keep_on_device = {"y"}});
+  const DeviceTensor& y = first.device_tensors.at("y");
+  EXPECT_EQ(y.shape(), (Shape{3, 4}));
+  const RunResult second = program.run({}, {.device_inputs = {{"x", y}}});
+  EXPECT_EQ(second.tensors.at("y").at(11), 4);
+  EXPECT_EQ(y.read().at(0), 2);  // the second run left it alone
+}
+
+TEST_P(Programs, TakeEmptyTensors) {
+  const Program program = compile(affine(), {.device = device()});
+  EXPECT_EQ(program.run({{"x", Tensor(DType::f32, {0, 4})}}).at("y").shape(), (Shape{0, 4}));
+  if (on_gpu()) EXPECT_EQ(program.counters().dispatches, 0u);
+}
+
+TEST_P(Programs, PassAnInputStraightThrough) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3}));
+  graph.output("same", x);
+  graph.output("turned", transpose(x, {1, 0}));
+  const TensorMap out = compile(graph, {.device = device()}).run({{"x", Tensor::of(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6})}});
+  EXPECT_EQ(out.at("same").at(1), 2);
+  EXPECT_EQ(out.at("turned").at(1), 4);
+}
+
+TEST_P(Programs, DescribeThemselves) {
+  Graph graph = affine();
+  const Value s = graph.state("s", f32({4}));
+  graph.update(s, s);
+  const Program program = compile(graph, {.device = device()});
+  EXPECT_EQ(program.inputs()[0].name, "x");
+  EXPECT_EQ(text(program.outputs()[1].type), "f32[n, 4]");
+  EXPECT_EQ(program.weights()[0].name, "w");
+  EXPECT_EQ(program.states()[0].name, "s");
+}
+
+TEST_P(Programs, CallBackWhenARunIsDone) {
+  const Program program = compile(affine(), {.device = device()});
+  bool called = false;
+  program.run_async({{"x", filled({2, 4}, 1)}}, [&](Result<TensorMap> result) {
+    EXPECT_EQ(result.take().at("y").at(0), 2);
+    called = true;
+  });
+  program.wait();
+  EXPECT_TRUE(called);
+}
+
+TEST_P(Programs, RunFromSeveralThreads) {
+  const Program shared = compile(affine(), {.device = device()});
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, t] {
+      const Program own = compile(affine(), {.device = device()});
+      for (int i = 0; i < 20; ++i) {
+        wrong += shared.run({{"x", filled({t + 1, 4}, i)}}).at("y").at(0) != 2.0 * i;
+        wrong += own.run({{"x", filled({t + 1, 4}, -i)}}).at("y").at(0) != -2.0 * i;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST_P(Programs, SurviveALostDevice) {
+  if (!on_gpu()) return;
+  Program program = compile(affine(), {.device = device()});
+  const RunResult kept = program.run({{"x", filled({2, 4}, 1)}}, {.keep_on_device = {"y"}});
+  gpu_device().gpu()->force_loss("a test");
+  EXPECT_EQ(program.run({{"x", filled({2, 4}, 1)}}).at("y").at(0), 2);  // weights came back from their source
+  try {
+    kept.device_tensors.at("y").read();
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::device_lost);
+  }
+}
+
+TEST_P(Programs, SurviveALossInTheMiddleOfARun) {
+  if (!on_gpu()) return;
+  // A host step in the middle pulls the plug while the run is under way.
+  OpDef plug;
+  plug.name = "test.plug";
+  plug.host_reason = "a test";
+  plug.infer = [](const InferSite& site) { return Types{site.in(0)}; };
+  int losses = 1;
+  plug.reference = [&](const ReferenceSite& site) {
+    if (losses-- > 0) gpu_device().gpu()->force_loss("in the middle");
+    site.out() = site.in(0).copy();
+  };
+  Graph graph;
+  const Value x = graph.input("x", f32({4}));
+  graph.output("y", relu(graph.add(std::make_shared<const OpDef>(plug), {exp(x)})) + x);
+  const Program program = compile(graph, {.device = device()});
+  ErrorKind kind = ErrorKind::io;
+  try {
+    program.run({{"x", filled({4}, 0)}});
+  } catch (const Error& error) {
+    kind = error.kind();
+  }
+  EXPECT_EQ(kind, ErrorKind::device_lost);
+  EXPECT_EQ(program.run({{"x", filled({4}, 0)}}).at("y").at(3), 1);
+}
+
+TEST_P(Programs, FlagAnIndexOutOfRange) {
+  Graph graph;
+  graph.output("y", gather(graph.input("table", f32({5, 2})), graph.input("ids", i64({3}))));
+  const Program program = compile(graph, {.device = device()});
+  const Tensor table = filled({5, 2}, 1);
+  const std::string message =
+      error_of([&] { program.run({{"table", table}, {"ids", Tensor::of(DType::i64, {3}, {0, 7, 1})}}); });
+  EXPECT_NE(message.find("gather"), std::string::npos) << message;
+  EXPECT_NE(message.find("out of range"), std::string::npos) << message;
+  EXPECT_EQ(program.run({{"table", table}, {"ids", Tensor::of(DType::i64, {3}, {0, 4, 1})}}).at("y").at(0), 1);
+}
+
+TEST_P(Programs, RefuseAnInteger64ThatDoesNotFit) {
+  if (!on_gpu()) return;
+  Graph graph;
+  graph.output("y", maximum(graph.input("x", i64({100})), graph.input("z", i64({100}))));
+  const Program program = compile(graph, {.device = device()});
+  Tensor x(DType::i64, {100});
+  x.set_integer(3, int64_t{1} << 40);
+  EXPECT_EQ(error_of([&] { program.run({{"x", x}, {"z", Tensor(DType::i64, {100})}}); }),
+            "x: element 3 is 1099511627776, a device holds i64 in 32 bits");
+}
+
+TEST(TwoDevices, RunInterleavedInOneProcess) {
+  std::vector<Program> programs;
+  for (const Device& device : test_devices()) programs.push_back(compile(affine(), {.device = device}));
+  for (int i = 0; i < 5; ++i)
+    for (const Program& program : programs)
+      EXPECT_EQ(program.run({{"x", filled({2, 4}, i)}}).at("y").at(0), 2.0 * i) << program.device().name();
+}
+
+}  // namespace
+}  // namespace rlx
+
+// Counts what our code allocates while it is switched on; Dawn and the drivers have allocators of
+// their own that do not come through here.
+namespace {
+std::atomic<int64_t> allocations{0};
+thread_local bool counting = false;
+}  // namespace
+
+void* operator new(size_t bytes) {
+  if (counting) ++allocations;
+  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace rlx {
+namespace {
+
+TEST_P(Programs, ABoundRunAllocatesNothing) {
+  if (!on_gpu()) return;
+  const Program program = compile(affine(), {.device = device()});
+  BoundRun run = program.bind({{"x", filled({8, 4}, 1)}});
+  for (int i = 0; i < 3; ++i) run.run();
+  const Counters before = program.counters();
+  run.input("x").set(0, 5);
+  allocations = 0;
+  counting = true;
+  run.run();
+  counting = false;
+  EXPECT_EQ(run.output("y").at(0), 4);
+  EXPECT_EQ(program.counters().buffers, before.buffers);
+  EXPECT_EQ(program.counters().bind_groups, before.bind_groups);
+  EXPECT_EQ(allocations, 0);
+}
+
+}  // namespace
+}  // namespace rlx

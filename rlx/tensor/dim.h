@@ -1,0 +1,83 @@
+// A dimension: a number, or an expression over named symbols, kept in a canonical form so that
+// equal expressions compare equal.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace rlx {
+
+using SymbolValues = std::map<std::string, int64_t>;
+
+struct Interval {
+  int64_t low = 0, high = 0;
+};
+// What is known of symbols before they are bound; one that is missing is in [0, unbounded).
+using SymbolRanges = std::map<std::string, Interval>;
+constexpr int64_t kUnbounded = INT64_MAX;
+
+class Dim {
+ public:
+  Dim(int64_t number = 0) : constant_(number) {}              // NOLINT(google-explicit-constructor)
+  Dim(int number) : constant_(number) {}                      // NOLINT(google-explicit-constructor)
+  Dim(size_t number) : constant_(static_cast<int64_t>(number)) {}  // NOLINT(google-explicit-constructor)
+  Dim(const char* symbol);                                    // NOLINT(google-explicit-constructor)
+  Dim(const std::string& symbol);                             // NOLINT(google-explicit-constructor)
+
+  bool is_number() const { return terms_.empty(); }
+  int64_t number() const;  // only when it is one
+  bool is(int64_t number) const { return is_number() && constant_ == number; }
+  // The name, when the dimension is one symbol and nothing else.
+  std::optional<std::string> symbol() const;
+  std::vector<std::string> symbols() const;  // all it mentions, each once
+
+  // The value under a binding; a symbol without one is an Error that names it.
+  int64_t value(const SymbolValues& symbols) const;
+  // The interval the value lies in; `high` is kUnbounded where a symbol has no bound.
+  Interval range(const SymbolRanges& ranges) const;
+  // Replaces symbols by expressions.
+  Dim substitute(const std::map<std::string, Dim>& by) const;
+
+  friend Dim operator+(const Dim& a, const Dim& b);
+  friend Dim operator-(const Dim& a, const Dim& b);
+  friend Dim operator*(const Dim& a, const Dim& b);
+  bool operator==(const Dim& other) const;
+
+  friend Dim floor_div(const Dim& a, const Dim& b);
+  friend Dim mod(const Dim& a, const Dim& b);  // of the sign of b
+  friend Dim min(const Dim& a, const Dim& b);
+  friend Dim max(const Dim& a, const Dim& b);
+
+  friend std::ostream& operator<<(std::ostream& out, const Dim& dim);
+
+ private:
+  struct Atom;
+  using AtomPtr = std::shared_ptr<const Atom>;
+  struct Term {
+    int64_t coefficient = 1;
+    std::vector<AtomPtr> factors;  // sorted by key
+  };
+  enum class Function { symbol, floor_div, mod, min, max };
+
+  static Dim of_atom(Function function, std::string name, const Dim& a, const Dim& b);
+  static int compare(const Term& a, const Term& b);
+  static int64_t atom_value(const Atom& atom, const SymbolValues& symbols);
+  static Interval atom_range(const Atom& atom, const SymbolRanges& ranges);
+  void add_term(Term term);
+
+  int64_t constant_ = 0;
+  std::vector<Term> terms_;  // sorted, no two alike, no zero coefficient
+};
+
+inline Dim ceil_div(const Dim& a, const Dim& b) { return floor_div(a + b - 1, b); }
+inline Dim align_up(const Dim& a, int64_t to) { return ceil_div(a, to) * Dim(to); }
+
+// letters, digits, '_' and '.', not starting with a digit or '.'
+bool is_symbol_name(const std::string& name);
+
+}  // namespace rlx

@@ -1,0 +1,74 @@
+#include "rlx/tensor/dim.h"
+
+#include <gtest/gtest.h>
+
+#include "rlx/base/error.h"
+
+namespace rlx {
+namespace {
+
+TEST(Dim, EqualExpressionsCompareEqual) {
+  const Dim seq("seq"), past("past");
+  EXPECT_EQ((seq + past) * Dim(2), Dim(2) * past + Dim(2) * seq);
+  EXPECT_EQ((seq + 1) * (seq - 1), seq * seq - 1);
+  EXPECT_EQ(seq - seq, Dim(0));
+  EXPECT_FALSE(seq == past);
+}
+
+TEST(Dim, PrintsAsMathematicsDoes) {
+  const Dim seq("seq"), past("past");
+  EXPECT_EQ(text(Dim(2) * seq + past - 1), "past + 2*seq - 1");
+  EXPECT_EQ(text(floor_div(seq + 1, 2)), "floor_div(seq + 1, 2)");
+  EXPECT_EQ(text(Dim(0) - seq), "-seq");
+}
+
+TEST(Dim, DivisionTakesOutWhatDividesEvenly) {
+  const Dim n("n");
+  EXPECT_EQ(floor_div(Dim(4) * n + 6, 2), Dim(2) * n + 3);
+  EXPECT_EQ(floor_div(n * Dim(4) + 1, 4), n);
+  EXPECT_EQ(ceil_div(Dim(10), 4), Dim(3));
+  EXPECT_EQ(floor_div(Dim(-7), 2), Dim(-4));
+}
+
+TEST(Dim, ValuesFollowTheBinding) {
+  const Dim seq("seq"), past("past");
+  const SymbolValues symbols{{"seq", 7}, {"past", 3}};
+  EXPECT_EQ((Dim(2) * seq + past).value(symbols), 17);
+  EXPECT_EQ(floor_div(seq, 2).value(symbols), 3);
+  EXPECT_EQ(mod(seq, 4).value(symbols), 3);
+  EXPECT_EQ(min(seq, past).value(symbols), 3);
+  EXPECT_EQ(max(seq, past).value(symbols), 7);
+}
+
+TEST(Dim, AnUnboundSymbolIsNamed) {
+  try {
+    (Dim("seq") + 1).value({});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "symbol 'seq' has no value: no input binds it");
+  }
+}
+
+TEST(Dim, RangesAreUpperBounds) {
+  const SymbolRanges ranges{{"seq", {1, 512}}, {"past", {0, 100}}};
+  EXPECT_EQ((Dim("seq") * Dim(4) + "past").range(ranges).high, 2148);
+  EXPECT_EQ((Dim("seq") - "past").range(ranges).low, -99);
+  EXPECT_EQ(Dim("free").range(ranges).high, kUnbounded);
+  EXPECT_EQ(floor_div(Dim("seq"), 2).range(ranges).high, 256);
+}
+
+TEST(Dim, OverflowIsAnErrorNotAWrap) {
+  const Dim big(int64_t{1} << 62);
+  EXPECT_THROW(big * Dim(4), Error);
+  EXPECT_THROW((Dim("n") * big).value({{"n", 8}}), Error);
+}
+
+TEST(Dim, SubstitutionReplacesSymbolsEverywhere) {
+  const Dim dim = floor_div(Dim("n") + 1, 2) * Dim("m");
+  EXPECT_EQ(dim.substitute({{"n", Dim(5)}, {"m", Dim("k")}}), Dim(3) * Dim("k"));
+}
+
+TEST(Dim, RefusesNamesThatAreNone) { EXPECT_THROW(Dim("2x"), Error); }
+
+}  // namespace
+}  // namespace rlx

@@ -1,0 +1,121 @@
+// A tensor on the host: an element type, a concrete shape, and bytes it may share with others.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rlx/base/error.h"
+#include "rlx/tensor/half.h"
+#include "rlx/tensor/type.h"
+
+namespace rlx {
+
+// Bytes with an owner: memory of ours, or of a mapped file that `keep_alive` holds open.
+class Storage {
+ public:
+  explicit Storage(size_t bytes);
+  Storage(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive);
+  ~Storage();
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::byte* mutable_bytes();  // only of our own memory; changes the version
+  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+
+ private:
+  std::byte* own_ = nullptr;
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> keep_alive_;
+  std::atomic<uint64_t> version_;
+};
+
+template <class T>
+constexpr bool holds(DType dtype);  // is T how `dtype` is kept in memory?
+
+class Tensor {
+ public:
+  Tensor() : Tensor(DType::f32, Shape{0}) {}
+  Tensor(DType dtype, Shape shape);  // zeros
+  Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, size_t offset = 0);
+  // Converts each number to `dtype`.
+  static Tensor of(DType dtype, Shape shape, std::span<const double> values);
+  static Tensor of(DType dtype, Shape shape, std::initializer_list<double> values) {
+    return of(dtype, std::move(shape), std::span(values.begin(), values.size()));
+  }
+  static Tensor scalar(DType dtype, double value) { return of(dtype, {}, {value}); }
+  // Bytes that something else owns, for instance a mapped file.
+  static Tensor view(DType dtype, Shape shape, std::span<const std::byte> bytes,
+                     std::shared_ptr<const void> keep_alive);
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  TensorType type() const { return {dtype_, shape_}; }
+  int64_t count() const { return count_; }
+
+  std::span<const std::byte> bytes() const;
+  std::span<std::byte> mutable_bytes();
+  template <class T>
+  std::span<const T> data() const {
+    check_holds(holds<T>(dtype_));
+    return {reinterpret_cast<const T*>(bytes().data()), static_cast<size_t>(count_)};
+  }
+  template <class T>
+  std::span<T> mutable_data() {
+    check_holds(holds<T>(dtype_));
+    return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<size_t>(count_)};
+  }
+
+  // Element i, whatever the type; slow, for references, printing and tests.
+  double at(int64_t i) const;
+  int64_t integer_at(int64_t i) const;  // exact for 64-bit integers
+  void set(int64_t i, double value);    // rounds as cast does: to nearest even, or toward zero
+  void set_integer(int64_t i, int64_t value);
+
+  Tensor reshaped(Shape shape) const;  // the same bytes
+  Tensor first(Shape shape) const;     // as many of them as the shape needs
+  Tensor copy() const;
+
+  // Two tensors with the same identity and version hold the same bytes.
+  const void* identity() const { return storage_.get(); }
+  uint64_t version() const { return storage_->version(); }
+
+ private:
+  void check_holds(bool right) const;
+
+  DType dtype_;
+  Shape shape_;
+  int64_t count_ = 0;
+  size_t offset_ = 0;
+  std::shared_ptr<Storage> storage_;
+};
+
+// Equal types and equal bytes (so a NaN equals itself).
+bool same_bytes(const Tensor& a, const Tensor& b);
+
+template <class T>
+constexpr bool holds(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return std::is_same_v<T, float>;
+    case DType::f16: return std::is_same_v<T, Half>;
+    case DType::bf16: return std::is_same_v<T, BFloat16>;
+    case DType::f64: return std::is_same_v<T, double>;
+    case DType::c64: return std::is_same_v<T, float[2]>;
+    case DType::i8: return std::is_same_v<T, int8_t>;
+    case DType::u8: return std::is_same_v<T, uint8_t>;
+    case DType::i16: return std::is_same_v<T, int16_t>;
+    case DType::u16: return std::is_same_v<T, uint16_t>;
+    case DType::i32: return std::is_same_v<T, int32_t>;
+    case DType::u32: return std::is_same_v<T, uint32_t>;
+    case DType::i64: return std::is_same_v<T, int64_t>;
+    case DType::u64: return std::is_same_v<T, uint64_t>;
+    case DType::boolean: return std::is_same_v<T, uint8_t>;  // 0 or 1
+  }
+  return false;
+}
+
+}  // namespace rlx

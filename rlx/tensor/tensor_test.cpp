@@ -1,0 +1,76 @@
+#include "rlx/tensor/tensor.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace rlx {
+namespace {
+
+TEST(Half, RoundTripsEveryFiniteValue) {
+  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float value = Half::to_float(static_cast<uint16_t>(bits));
+    if (std::isnan(value)) continue;
+    EXPECT_EQ(Half::from_float(value), bits) << bits;
+  }
+}
+
+TEST(Half, RoundsTiesToEven) {
+  EXPECT_EQ(Half(1.0f + 0x1p-11f).bits, Half(1.0f).bits);
+  EXPECT_EQ(Half(1.0f + 3 * 0x1p-11f).bits, Half(1.0f + 0x1p-9f).bits);
+  EXPECT_EQ(Half(65520.0f).bits, 0x7c00);
+  EXPECT_EQ(Half(65519.9f).bits, 0x7bff);
+  EXPECT_EQ(Half(0x1p-25f).bits, 0);
+  EXPECT_EQ(Half(0x1.8p-25f).bits, 1);
+}
+
+TEST(Half, ADoubleIsRoundedOnce) {
+  Tensor x(DType::f16, {1});
+  x.set(0, 1.0 + 0x1p-11 + 0x1p-40);  // just above the tie; through f32 it would be the tie
+  EXPECT_EQ(x.data<Half>()[0].bits, Half(1.0f).bits + 1);
+}
+
+TEST(BFloat16, RoundsToNearestAndKeepsNan) {
+  EXPECT_EQ(static_cast<float>(BFloat16(1.0f + 0x1p-8f)), 1.0f);
+  EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(NAN))));
+}
+
+TEST(Tensor, FloatsBecomeIntegersTowardZeroAndStopAtTheEnds) {
+  const Tensor x = Tensor::of(DType::i8, {5}, {-1.9, 200, -1000, NAN, 2.5});
+  EXPECT_EQ(x.at(0), -1);
+  EXPECT_EQ(x.at(1), 127);
+  EXPECT_EQ(x.at(2), -128);
+  EXPECT_EQ(x.at(3), 0);
+  EXPECT_EQ(x.at(4), 2);
+}
+
+TEST(Tensor, SixtyFourBitIntegersStayExact) {
+  Tensor x(DType::i64, {1});
+  x.set_integer(0, (int64_t{1} << 62) + 1);
+  EXPECT_EQ(x.integer_at(0), (int64_t{1} << 62) + 1);
+}
+
+TEST(Tensor, AChangeGivesANewVersion) {
+  Tensor x(DType::f32, {2});
+  const uint64_t before = x.version();
+  x.mutable_data<float>()[0] = 1;
+  EXPECT_NE(x.version(), before);
+}
+
+TEST(Tensor, RefusesTheWrongNumberOfElements) {
+  EXPECT_THROW(Tensor::of(DType::f32, {3}, {1, 2}), Error);
+  EXPECT_THROW(Tensor(DType::f32, {2, 3}).reshaped({5}), Error);
+  EXPECT_THROW(Tensor(DType::f32, {2}).data<int32_t>(), Error);
+}
+
+TEST(Tensor, ASizeBeyondSixtyFourBitsIsAnError) {
+  EXPECT_THROW(Tensor(DType::f32, {int64_t{1} << 40, int64_t{1} << 40}), Error);
+}
+
+TEST(Tensor, RankZeroAndEmptyAreTensorsToo) {
+  EXPECT_EQ(Tensor(DType::f32, {}).count(), 1);
+  EXPECT_EQ(Tensor(DType::f32, {3, 0}).count(), 0);
+}
+
+}  // namespace
+}  // namespace rlx

@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# usage: run.sh PROGRAM SOURCE_FOLDER
+#
+# Runs the program rlx as a user would and checks what it prints and how it exits. What needs a GPU
+# is checked on every adapter there is; with none, all the rest must still hold.
+set -uo pipefail
+[ $# = 2 ] || { echo "usage: run.sh PROGRAM SOURCE_FOLDER" >&2; exit 2; }
+rlx=$(realpath "$1")
+encoder=$(realpath "$2")/examples/encoder.rlx
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 2
+checks=0 failures=0
+
+# claim NAME EXIT PATTERN… -- ARGUMENTS…: the program exits so, and the two streams hold each of the
+# patterns (extended regular expressions; one that starts with ! must not be there).
+claim() {
+  local name=$1 wanted=$2 patterns=() status pattern problem=
+  shift 2
+  while [ "$1" != -- ]; do patterns+=("$1"); shift; done
+  shift
+  "$rlx" "$@" >out.txt 2>err.txt </dev/null
+  status=$?
+  cat out.txt err.txt >all.txt
+  [ $status = "$wanted" ] || problem+="  exited with $status, not $wanted"$'\n'
+  for pattern in "${patterns[@]}"; do
+    case $pattern in
+      !*) ! grep -qE -- "${pattern#!}" all.txt || problem+="  has what matches ${pattern#!}"$'\n' ;;
+      *) grep -qE -- "$pattern" all.txt || problem+="  has nothing that matches $pattern"$'\n' ;;
+    esac
+  done
+  # A message is one, and is rlx's own: no text from a crash, nothing uncaught.
+  if [ "$wanted" != 0 ] && ! grep -q '^rlx: ' err.txt && [ ! -s out.txt ]; then problem+="  says nothing"$'\n'; fi
+  finish "$name" "$problem" "rlx $*"
+}
+
+# holds NAME COMMAND…: the command succeeds.
+holds() {
+  local name=$1 problem=
+  shift
+  "$@" >all.txt 2>&1 </dev/null || problem="  failed"$'\n'
+  finish "$name" "$problem" "$*"
+}
+
+finish() {
+  checks=$((checks + 1))
+  [ -n "$2" ] || return 0
+  failures=$((failures + 1))
+  printf 'FAILED %s\n%s  %s\n' "$1" "$2" "$3"
+  sed 's/^/  | /' all.txt | head -n 30
+}
+
+cat >double.rlx <<'END'
+rlx 1
+%0 = input @"x" : f32[n, 2]
+%1 = add %0, %0 @"twice" : f32[n, 2]
+output "y" %1
+END
+cat >root.rlx <<'END'
+rlx 1
+%0 = input @"x" : f32[3]
+%1 = neg %0 @"negated" : f32[3]
+%2 = sqrt %1 @"root" : f32[3]
+%3 = exp %2 @"grown" : f32[3]
+output "y" %3
+END
+
+# The command line.
+claim "the version" 0 '^rlx [0-9]+\.[0-9]+' -- --version
+claim "help names the commands" 0 'run' 'inspect' 'devices' 'compare' 'ops' 'demo' 'Exits with' -- --help
+for command in run inspect devices compare demo; do
+  claim "help of $command has an example" 0 "rlx $command" 'Example' -- "$command" --help
+done
+claim "no command is wrong usage" 2 '^rlx: A command is required' --
+claim "an unknown command is wrong usage" 2 '^rlx: .*fly' -- fly
+claim "an unknown flag is wrong usage" 2 '^rlx: .*--fast' '!values' -- run double.rlx --bind n=1 --device cpu --fast
+claim "a missing operand is wrong usage" 2 '^rlx: .*FILE' -- run
+claim "an unknown format is wrong usage" 2 '^rlx: .*--format' -- run double.rlx --format xml
+
+# Inputs.
+claim "a literal is the input" 0 'y +f32\[2, 2\]' '2 4 6 8' -- run double.rlx --device cpu --input 'x=[[1, 2], [3, 4]]'
+claim "--bind gives inputs a shape" 0 'y +f32\[5, 2\]' -- run double.rlx --device cpu --bind n=5
+claim "a number fills an input" 0 'y +f32\[1, 2\] .* 7 7' -- run double.rlx --device cpu --bind n=1 --input x=3.5
+claim "an unbound symbol names the flag" 1 "^rlx: input 'x' .*--bind n=NUMBER" -- run double.rlx --device cpu
+claim "a wrong input name lists the right ones" 1 "^rlx: there is no input 'z'; there is x" -- run double.rlx --device cpu --input z=1
+claim "a wrong shape names both" 1 "^rlx: .*input 'x' is f32\[3\], the graph wants f32\[n, 2\]" -- run double.rlx --device cpu --input 'x=[1, 2, 3]'
+claim "a ragged literal is refused" 1 '^rlx: the literal .*elements where others have' -- run double.rlx --device cpu --input 'x=[[1, 2], [3]]'
+claim "a wrong spec is wrong usage" 2 '^rlx: --input: .*random:SEED' -- run double.rlx --device cpu --input x=some
+claim "a wrong binding is wrong usage" 2 '^rlx: --bind: ' -- run double.rlx --device cpu --bind n=many
+claim "an unknown symbol lists the right ones" 1 "^rlx: there is no symbol 'm' .*there is n" -- run double.rlx --device cpu --bind m=1
+claim "an extent beyond its bound is refused" 1 "'seq' lies in 1\.\.64" -- run "$encoder" --device cpu --bind seq=65 --bind batch=1
+claim "a wrong output lists the right ones" 1 "^rlx: there is no output 'q'; there is y" -- run double.rlx --device cpu --bind n=1 --output q
+
+# Files.
+claim "a missing file is named" 1 '^rlx: .*nowhere\.rlx' '!terminate' -- run nowhere.rlx
+claim "a missing array is named" 1 '^rlx: .*nowhere\.npy' -- run double.rlx --device cpu --input x=nowhere.npy
+head -c 60 double.rlx >cut.rlx
+claim "a truncated graph says where" 1 '^rlx: cut\.rlx:[0-9]+:[0-9]+' -- run cut.rlx --device cpu
+cp "$encoder" lonely.rlx
+claim "missing weights are named" 1 '^rlx: .*lonely\.safetensors' -- run lonely.rlx --device cpu --bind batch=1 --bind seq=4
+head -c 2000 "${encoder%.rlx}.safetensors" >lonely.safetensors
+claim "truncated weights are refused" 1 '^rlx: .*lonely\.safetensors' -- run lonely.rlx --device cpu --bind batch=1 --bind seq=4
+
+# Outputs.
+claim "JSON has full values" 0 '"dtype": "f32"' '"values"' '0\.2' -- run double.rlx --device cpu --input 'x=[[0.1, 2]]' --format json
+claim "JSON writes NaN and Inf as strings" 0 '"NaN"' '"-Infinity"' -- run double.rlx --device cpu --input 'x=[[nan, -inf]]' --format json
+claim "arrays are written" 0 'results/y\.npy +f32\[1, 2\]' -- run double.rlx --device cpu --input 'x=[[1, 2]]' --format npy --out results
+claim "and read back as inputs" 0 ' 4 8$' -- run double.rlx --device cpu --input x=results/y.npy
+claim "a folder that cannot be made is named" 1 '^rlx: .*double\.rlx' -- run double.rlx --device cpu --bind n=1 --out double.rlx/results
+claim "random inputs repeat by seed" 0 '"y"' -- run double.rlx --device cpu --bind n=4 --input x=random:3 --format json
+cp out.txt first.json
+claim "the same seed again" 0 '"y"' -- run double.rlx --device cpu --bind n=4 --input x=random:3 --format json
+holds "gives the same outputs" cmp out.txt first.json
+claim "another seed" 0 '"y"' -- run double.rlx --device cpu --bind n=4 --input x=random:4 --format json
+holds "gives others" bash -c '! cmp -s out.txt first.json'
+
+# Looking inside.
+claim "the first NaN is found at its node" 1 "^rlx: node 'root' \(sqrt.*1 NaN.*at \[1\].*operands are finite" -- run root.rlx --device cpu --input 'x=[-1, 2, -3]' --check-nan
+claim "finite results pass" 0 'finite' -- run root.rlx --device cpu --input 'x=[-1, -2, -3]' --check-nan
+claim "an input's NaN is traced to it" 1 "^rlx: node 'negated' .*input 'x'" -- run root.rlx --device cpu --input 'x=[nan, 1, 1]' --check-nan
+claim "values are dumped" 0 -- run root.rlx --device cpu --input 'x=[-1, -2, -3]' --dump values
+holds "one file for each node, and an index" test -s values/1_negated.npy -a -s values/2_root.npy -a -s values/3_grown.npy -a -s values/index.json
+claim "a report tells memory and steps" 0 'slots' 'at the peak' 'steps on the host' 'median of 3 runs' -- run "$encoder" --device cpu --bind batch=1 --bind seq=4 --report --repeat 3
+claim "reports and traces are files" 0 -- run "$encoder" --device cpu --bind batch=1 --bind seq=4 --report-json report.json --trace trace.json
+holds "with what was asked for" grep -q '"host_steps"' report.json
+holds "in the form that trace viewers read" grep -q '"traceEvents"' trace.json
+
+# Graphs and devices.
+claim "inspect shows what is in a graph" 0 'ids +i64\[batch, seq\]' 'probabilities' 'seq in 1\.\.64' '2 attention' 'at the peak' -- inspect "$encoder"
+claim "inspect asks for what it needs to plan" 0 '--bind n=NUMBER' -- inspect double.rlx
+claim "inspect prints the graph and its memory" 0 '%1 = add %0, %0' 'slot +bytes' -- inspect double.rlx --bind n=3 --memory --text
+claim "inspect as JSON" 0 '"peak_bytes"' '"symbols"' -- inspect "$encoder" --json
+claim "a device equals itself" 0 'cpu and cpu agree' 'to the bit' -- compare "$encoder" --devices cpu,cpu --bind batch=2 --bind seq=5
+claim "one device cannot be compared" 2 '^rlx: --devices' -- compare "$encoder" --devices cpu
+claim "an unknown device lists what there is" 1 "^rlx: there is no device 'abacus'; there is cpu" -- run double.rlx --bind n=1 --device abacus
+claim "the CPU is always there" 0 '^cpu' 'auto takes' -- devices
+claim "devices as JSON" 0 '"name": "cpu"' '"auto_why"' -- devices --json
+cp out.txt devices.json
+
+# Without a WebGPU library all is as before on the CPU, and the reason is there to read.
+claim "a missing library is told" 0 '^cpu' '^missing' '/nonexistent' 'auto takes cpu' -- devices --webgpu-library /nonexistent
+claim "and the CPU works" 0 '2 4$' -- run double.rlx --webgpu-library /nonexistent --input 'x=[[1, 2]]'
+claim "but there is no GPU, and it says why" 1 "^rlx: there is no device 'gpu'" '/nonexistent' -- run double.rlx --webgpu-library /nonexistent --bind n=1 --device gpu
+printf 'not a library' >fake.so
+claim "a file that is no library is told" 0 '^missing' 'fake\.so' -- devices --webgpu-library ./fake.so
+claim "the demo runs on the CPU alone" 0 '^ *cpu ' 'Only the CPU was found' -- demo --webgpu-library /nonexistent
+RLX_WEBGPU_LIBRARY=/elsewhere.so claim "a library named by the environment" 0 '/elsewhere\.so' -- devices
+RLX_WEBGPU_LIBRARY='' claim "an empty name means none" 0 'no WebGPU library was named' -- devices
+
+# Every adapter there is.
+mapfile -t adapters < <(sed -n 's/^      "name": "\(.*\)",$/\1/p' devices.json | grep -vx cpu)
+for adapter in "${adapters[@]}"; do
+  claim "$adapter agrees with the CPU" 0 "cpu and $adapter agree" -- compare "$encoder" --devices "cpu,$adapter" --bind batch=2 --bind seq=7
+  claim "$adapter reports its dispatches" 0 'dispatches' 'workgroups' 'pipelines compiled: [1-9]' 'readback' -- run "$encoder" --device "$adapter" --bind batch=1 --bind seq=4 --report
+  claim "$adapter is inspected" 0 "on $adapter" 'dispatch' 'kernels' -- inspect "$encoder" --device "$adapter"
+  claim "$adapter finds the first NaN" 1 "^rlx: node 'root'" -- run root.rlx --device "$adapter" --input 'x=[-1, 2, -3]' --check-nan
+  claim "$adapter differs where no difference is allowed, or agrees to the bit" 0 -- compare double.rlx --devices "cpu,$adapter" --bind n=3 --tolerance 0
+done
+claim "the demo runs everywhere" 0 'probabilities' "${adapters[@]/#/^ *}" -- demo
+
+echo "$checks checks on cpu ${adapters[*]}, $failures failed"
+[ $failures = 0 ]
