@@ -146,7 +146,7 @@ Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& t
   formula.result = to;
   formula.expression = convert_expression("x", from.dtype, to.dtype);
   if (formula.expression.find("truncate_to") != std::string::npos)
-    formula.includes = {library("numbers"), library("cast")};
+    formula.includes = {library("numbers"), library("truncate")};
   return generate(formula, traits);
 }
 

@@ -9,14 +9,16 @@
 namespace rlx {
 namespace {
 
-const Elementwise& scalar_form(const std::string& name) { return *elementwise_op(name).elementwise; }
+const Elementwise& scalar_form(const std::string& name) {
+  return *elementwise_op(name).elementwise;
+}
 
 }  // namespace
 
 void require_activation(std::string_view op, const std::string& name) {
   static const Strings kNames = {"relu", "gelu", "gelu_tanh", "silu", "sigmoid", "tanh"};
-  require(name.empty() || std::count(kNames.begin(), kNames.end(), name) != 0, op, ": activation '", name,
-          "' is none of ", joined(kNames));
+  require(name.empty() || std::count(kNames.begin(), kNames.end(), name) != 0, op, ": activation '",
+          name, "' is none of ", joined(kNames));
 }
 
 double activated(double x, const std::string& name) {

@@ -1,4 +1,5 @@
-// Activations that linear and conv2d apply to what they have summed, by name from the elementwise table.
+// Activations that linear and conv2d apply to what they have summed, by name from the elementwise
+// table.
 #pragma once
 
 #include <string>

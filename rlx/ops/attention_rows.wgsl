@@ -2,12 +2,17 @@
 // that all of them read the same keys and values; nothing is shared and no lane waits.
 // Constants: VALUE_SIZE, D_v. Includes: numbers, functions, attention.
 
-const VALUES = (VALUE_SIZE + 3u) / 4u;
+const VALUES = (VALUE_SIZE + 15u) / 16u * 4u;  // sums, in blocks of 4
 const FOURS = 8u;  // of keys, per round
 
 fn value(at: u32, block: u32) -> vec4<f32> {  // beyond the end the last element again
   let d = min(4u * block + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(VALUE_SIZE - 1u)) * params.v_strides[0].w + at;
   return vec4<f32>(load_v(d.x), load_v(d.y), load_v(d.z), load_v(d.w));
+}
+
+fn weighted_values(p: vec4<f32>, at: vec4<u32>, block: u32) -> vec4<f32> {
+  return weighted(p.x, value(at.x, block)) + weighted(p.y, value(at.y, block)) + weighted(p.z, value(at.z, block)) +
+         weighted(p.w, value(at.w, block));
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -64,16 +69,24 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
       total += p.x + p.y + p.z + p.w;
       scores[four] = p;
     }
-    for (var block = 0u; block < VALUES; block++) {
-      var sum = weighted(kept, sums[block]);
+    for (var block = 0u; block < VALUES; block += 4u) {  // as many sums as stay in registers
+      var sum0 = weighted(kept, sums[block]);
+      var sum1 = weighted(kept, sums[block + 1u]);
+      var sum2 = weighted(kept, sums[block + 2u]);
+      var sum3 = weighted(kept, sums[block + 3u]);
       for (var four = 0u; four < fours; four++) {
         let p = scores[four];
         let key = min(first + 4u * four + vec4<u32>(0u, 1u, 2u, 3u), vec4<u32>(params.keys - 1u));
         let at = v_at + key * params.v_strides[0].z;
-        sum += weighted(p.x, value(at.x, block)) + weighted(p.y, value(at.y, block)) +
-               weighted(p.z, value(at.z, block)) + weighted(p.w, value(at.w, block));
+        sum0 += weighted_values(p, at, block);
+        sum1 += weighted_values(p, at, block + 1u);
+        sum2 += weighted_values(p, at, block + 2u);
+        sum3 += weighted_values(p, at, block + 3u);
       }
-      sums[block] = sum;
+      sums[block] = sum0;
+      sums[block + 1u] = sum1;
+      sums[block + 2u] = sum2;
+      sums[block + 3u] = sum3;
     }
   }
 

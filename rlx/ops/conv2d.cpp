@@ -1,4 +1,5 @@
-// conv2d(x, w, bias) = activation(sum over channels and window of x * w + bias); x is padded with zeros.
+// conv2d(x, w, bias) = activation(sum over channels and window of x * w + bias); x is padded with
+// zeros.
 
 #include "rlx/ops/activation.h"
 #include "rlx/ops/kernel.h"
@@ -33,29 +34,32 @@ Types infer(const InferSite& site) {
   require(is_float(x.dtype) && rank(x) == 4, "conv2d: x is ", x, ", it needs floats [B, C, H, W]");
   require(w.dtype == x.dtype && rank(w) == 4, "conv2d: w is ", w, ", it needs to be ", x.dtype,
           "[O, C / groups, kH, kW]");
-  require(form.strides.size() == 2 && form.strides[0] > 0 && form.strides[1] > 0, "conv2d: strides [",
-          joined(form.strides), "] are not two positive numbers");
-  require(form.dilations.size() == 2 && form.dilations[0] > 0 && form.dilations[1] > 0, "conv2d: dilations [",
-          joined(form.dilations), "] are not two positive numbers");
+  require(form.strides.size() == 2 && form.strides[0] > 0 && form.strides[1] > 0,
+          "conv2d: strides [", joined(form.strides), "] are not two positive numbers");
+  require(form.dilations.size() == 2 && form.dilations[0] > 0 && form.dilations[1] > 0,
+          "conv2d: dilations [", joined(form.dilations), "] are not two positive numbers");
   require(form.pads.size() == 4, "conv2d: pads [", joined(form.pads), "] are not four numbers");
-  for (const int64_t pad : form.pads) require(pad >= 0, "conv2d: pads [", joined(form.pads), "] are negative");
+  for (const int64_t pad : form.pads)
+    require(pad >= 0, "conv2d: pads [", joined(form.pads), "] are negative");
   require(form.groups > 0, "conv2d: groups ", form.groups, " is not positive");
   require_activation("conv2d", form.activation);
-  site.equal(x.shape[1], w.shape[1] * Dim(form.groups),
-             text("the channels of ", x, " are not those of w ", w, " in ", form.groups, " groups"));
+  site.equal(
+      x.shape[1], w.shape[1] * Dim(form.groups),
+      text("the channels of ", x, " are not those of w ", w, " in ", form.groups, " groups"));
   if (w.shape[0].is_number())
     require(w.shape[0].number() % form.groups == 0, "conv2d: ", w.shape[0], " channels of w ", w,
             " cannot be parted into ", form.groups, " groups");
   if (site.has(2)) {
     const TensorType& bias = site.in(2);
-    require(rank(bias) == 1 && bias.dtype == x.dtype, "conv2d: bias is ", bias, ", it needs to be ", x.dtype, '[',
-            w.shape[0], ']');
+    require(rank(bias) == 1 && bias.dtype == x.dtype, "conv2d: bias is ", bias, ", it needs to be ",
+            x.dtype, '[', w.shape[0], ']');
     site.equal(bias.shape[0], w.shape[0], text("bias ", bias, " does not fit w ", w));
   }
-  const Dim height = form.places(x.shape[2], w.shape[2], 0), width = form.places(x.shape[3], w.shape[3], 1);
+  const Dim height = form.places(x.shape[2], w.shape[2], 0),
+            width = form.places(x.shape[3], w.shape[3], 1);
   for (const Dim& extent : {height, width})
-    require(!extent.is_number() || extent.number() >= 0, "conv2d: the window of w ", w, " is larger than x ", x,
-            " with its pads");
+    require(!extent.is_number() || extent.number() >= 0, "conv2d: the window of w ", w,
+            " is larger than x ", x, " with its pads");
   return {{x.dtype, {x.shape[0], w.shape[0], height, width}}};
 }
 
@@ -74,10 +78,12 @@ void reference(const ReferenceSite& site) {
             for (int64_t i = 0; i < window[2]; ++i)
               for (int64_t j = 0; j < window[3]; ++j) {
                 const int64_t y_at = row * form.strides[0] + i * form.dilations[0] - form.pads[0];
-                const int64_t x_at = column * form.strides[1] + j * form.dilations[1] - form.pads[1];
+                const int64_t x_at =
+                    column * form.strides[1] + j * form.dilations[1] - form.pads[1];
                 const bool inside = y_at >= 0 && y_at < in[2] && x_at >= 0 && x_at < in[3];
                 const int64_t channel = o / group_outputs * window[1] + c;
-                const double value = inside ? x.at(((b * in[1] + channel) * in[2] + y_at) * in[3] + x_at) : 0;
+                const double value =
+                    inside ? x.at(((b * in[1] + channel) * in[2] + y_at) * in[3] + x_at) : 0;
                 total += value * w.at(((o * window[1] + c) * window[2] + i) * window[3] + j);
               }
           site.out().set(at++, activated(total, form.activation));
@@ -91,7 +97,8 @@ Steps lower(const LowerSite& site) {
   const Dim group_outputs = floor_div(out[1], form.groups);
   Dispatch dispatch{
       .kernel = kernel("conv2d"),
-      .operands = {LowerSite::named(flat(x), "x", Access::read), site.read("w", 1), site.write("y")},
+      .operands = {LowerSite::named(flat(x), "x", Access::read), site.read("w", 1),
+                   site.write("y")},
       .params = {{"x_strides", x.layout.strides},
                  {"x_first", x.layout.offset},
                  {"batches", out[0]},
@@ -111,15 +118,18 @@ Steps lower(const LowerSite& site) {
                  {"pad_top", Dim(form.pads[0])},
                  {"pad_left", Dim(form.pads[1])}},
   };
-  for (KernelText& include : activation_includes(form.activation)) dispatch.kernel.includes.push_back(include);
+  for (KernelText& include : activation_includes(form.activation))
+    dispatch.kernel.includes.push_back(include);
   dispatch.prelude = {activation_function(form.activation)};
   if (site.has(2)) dispatch.operands.push_back(site.read("bias", 2));
-  dispatch.prelude.push_back(site.has(2) ? "fn start(channel: u32) -> f32 { return load_bias(channel); }"
-                                         : "fn start(channel: u32) -> f32 { return 0.0; }");
+  dispatch.prelude.push_back(site.has(2)
+                                 ? "fn start(channel: u32) -> f32 { return load_bias(channel); }"
+                                 : "fn start(channel: u32) -> f32 { return 0.0; }");
   const int64_t lanes = site.traits.device_class == DeviceClass::software ? 8 : 64;
   dispatch.constants = {{"WORKGROUP", site.choices.get("conv2d.lanes", lanes)}};
   const int64_t pixels = 4 * std::get<int64_t>(dispatch.constants[0].value);
-  dispatch.workgroups = out[0] * Dim(form.groups) * ceil_div(group_outputs, 4) * ceil_div(out[2] * out[3], pixels);
+  dispatch.workgroups =
+      out[0] * Dim(form.groups) * ceil_div(group_outputs, 4) * ceil_div(out[2] * out[3], pixels);
   return dispatch;
 }
 

@@ -1,6 +1,8 @@
 // expand(x, shape): x repeated along dims of 1 and new leading dims, as NumPy broadcasts x with
 // `shape`.
 
+#include <algorithm>
+
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"

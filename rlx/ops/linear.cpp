@@ -31,8 +31,8 @@ Types infer(const InferSite& site) {
   site.equal(x.shape.back(), form.k, text("the inner dims of ", x, " and ", w, " differ"));
   if (site.has(2)) {
     const TensorType& bias = site.in(2);
-    require(rank(bias) == 1 && bias.dtype == x.dtype, "linear: bias is ", bias, ", it needs to be ", x.dtype, '[',
-            form.n, ']');
+    require(rank(bias) == 1 && bias.dtype == x.dtype, "linear: bias is ", bias, ", it needs to be ",
+            x.dtype, '[', form.n, ']');
     site.equal(bias.shape[0], form.n, text("bias ", bias, " does not fit w ", w));
   }
   Dims shape = x.shape;
@@ -51,7 +51,8 @@ void reference(const ReferenceSite& site) {
     const int64_t row = at / n, column = at % n;
     double total = 0;
     for (int64_t i = 0; i < k; ++i)
-      total += values[size_t(row * k + i)] * weights[size_t(form.transposed ? column * k + i : i * n + column)];
+      total += values[size_t(row * k + i)] *
+               weights[size_t(form.transposed ? column * k + i : i * n + column)];
     if (site.has(2)) total += site.in(2).at(column);
     site.out().set(at, activated(total, form.activation));
   }
@@ -87,8 +88,9 @@ Gradients gradient(const GradientSite& site) {
   }
   const Dim rows = count(Dims(x.shape().begin(), x.shape().end() - 1));
   const Value x_rows = reshape(x, Dims{rows, form.k}), dz_rows = reshape(dz, Dims{rows, form.n});
-  Gradients gradients = {matmul(dz, w, false, !form.transposed),
-                         form.transposed ? matmul(dz_rows, x_rows, true) : matmul(x_rows, dz_rows, true)};
+  Gradients gradients = {
+      matmul(dz, w, false, !form.transposed),
+      form.transposed ? matmul(dz_rows, x_rows, true) : matmul(x_rows, dz_rows, true)};
   if (site.inputs.size() > 2)
     gradients.push_back(has_bias ? std::optional(sum(dz_rows, {0})) : std::nullopt);
   return gradients;
@@ -111,7 +113,8 @@ const OpDef& linear_op() {
 }
 
 Value linear(Value x, Value w, Value bias, const std::string& activation, bool transpose_w) {
-  return x.apply(linear_op(), {x, w, bias}, {{"activation", activation}, {"transpose_w", transpose_w}});
+  return x.apply(linear_op(), {x, w, bias},
+                 {{"activation", activation}, {"transpose_w", transpose_w}});
 }
 
 }  // namespace rlx

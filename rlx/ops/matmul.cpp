@@ -66,7 +66,8 @@ void multiply(const ReferenceSite& site, Get get, Set set) {
   const int64_t m = form.m.number(), n = form.n.number(), k = form.k.number();
   Shape batch = site.out().shape();
   batch.resize(batch.size() - !form.a_vector - !form.b_vector);
-  const auto a_starts = matrix_starts(batch, form.a_batch, m * k), b_starts = matrix_starts(batch, form.b_batch, k * n);
+  const auto a_starts = matrix_starts(batch, form.a_batch, m * k),
+             b_starts = matrix_starts(batch, form.b_batch, k * n);
   std::vector<Number> x, w;
   for (int64_t i = 0; i < a.count(); ++i) x.push_back(get(a, i));
   for (int64_t i = 0; i < b.count(); ++i) w.push_back(get(b, i));
@@ -76,8 +77,9 @@ void multiply(const ReferenceSite& site, Get get, Set set) {
       for (int64_t column = 0; column < n; ++column) {
         Number total = 0;
         for (int64_t i = 0; i < k; ++i)
-          total += x[size_t(a_starts[matrix] + (form.transpose_a ? i * m + row : row * k + i))] *
-                   w[size_t(b_starts[matrix] + (form.transpose_b ? column * k + i : i * n + column))];
+          total +=
+              x[size_t(a_starts[matrix] + (form.transpose_a ? i * m + row : row * k + i))] *
+              w[size_t(b_starts[matrix] + (form.transpose_b ? column * k + i : i * n + column))];
         set(at++, total);
       }
 }
@@ -121,16 +123,20 @@ Steps lower(const LowerSite& site) {
 
 Gradients gradient(const GradientSite& site) {
   const Form form(site.in(0).shape(), site.in(1).shape(), site.attrs());
-  const auto batch_rank = static_cast<int64_t>(site.y().shape().size()) - !form.a_vector - !form.b_vector;
+  const auto batch_rank =
+      static_cast<int64_t>(site.y().shape().size()) - !form.a_vector - !form.b_vector;
   const Value a = form.a_vector ? unsqueeze(site.in(0), {0}) : site.in(0);
   const Value b = form.b_vector ? unsqueeze(site.in(1), {1}) : site.in(1);
   Value dy = site.dy();
   if (form.a_vector) dy = unsqueeze(dy, {batch_rank});
   if (form.b_vector) dy = unsqueeze(dy, {batch_rank + 1});
-  const Value da = form.transpose_a ? matmul(b, dy, form.transpose_b, true) : matmul(dy, b, false, !form.transpose_b);
-  const Value db = form.transpose_b ? matmul(dy, a, true, form.transpose_a) : matmul(a, dy, !form.transpose_a, false);
+  const Value da = form.transpose_a ? matmul(b, dy, form.transpose_b, true)
+                                    : matmul(dy, b, false, !form.transpose_b);
+  const Value db = form.transpose_b ? matmul(dy, a, true, form.transpose_a)
+                                    : matmul(a, dy, !form.transpose_a, false);
   const Value da_own = unbroadcast(da, a), db_own = unbroadcast(db, b);
-  return {form.a_vector ? squeeze(da_own, {0}) : da_own, form.b_vector ? squeeze(db_own, {1}) : db_own};
+  return {form.a_vector ? squeeze(da_own, {0}) : da_own,
+          form.b_vector ? squeeze(db_own, {1}) : db_own};
 }
 
 }  // namespace

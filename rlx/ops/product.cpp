@@ -20,7 +20,8 @@ bool repeated(const MatrixView& view) {  // the same matrix in every batch
 void merge_batch(Product& product) {
   Dims batch, a, b;
   for (size_t d = 0; d < product.batch.size(); ++d) {
-    const Dim &extent = product.batch[d], &a_stride = product.a.batch_strides[d], &b_stride = product.b.batch_strides[d];
+    const Dim &extent = product.batch[d], &a_stride = product.a.batch_strides[d],
+              &b_stride = product.b.batch_strides[d];
     if (extent.is(1)) continue;
     if (!batch.empty() && a.back() == a_stride * extent && b.back() == b_stride * extent) {
       batch.back() = batch.back() * extent;
@@ -44,7 +45,8 @@ void merge_rows(Product& product) {
     if (!one_row && !(product.a.batch_strides.back() == product.a.row_stride * product.m)) return;
     if (one_row) product.a.row_stride = product.a.batch_strides.back();
     product.m = product.m * product.batch.back();
-    for (Dims* dims : {&product.batch, &product.a.batch_strides, &product.b.batch_strides}) dims->pop_back();
+    for (Dims* dims : {&product.batch, &product.a.batch_strides, &product.b.batch_strides})
+      dims->pop_back();
   }
 }
 
@@ -64,83 +66,100 @@ Part::Range chunk(const Dim& index, const Dim& size, const Dim& end) {
   return {first, min(end, first + size)};
 }
 
-// Cuts the product so that every operand can be bound, and gives operands their windows. Rows of a
-// and y go together; b goes by its own rows, which are columns of y when it is kept as [n, k].
-Part cut(Product& product, const DeviceTraits& traits) {
-  MatrixView &a = product.a, &b = product.b;
-  const Dim batch_count = count(product.batch);
-  Part part{{0, batch_count}, {0, product.m}, {0, product.n}, {0, product.k}};
-  const auto fit = [&](DType dtype, const Dim& stride) {  // how many rows of this stride can be bound
-    const int64_t bytes = std::max<int64_t>(traits.max_binding_bytes - traits.storage_alignment, 0);
-    return max(floor_div(bytes / std::max<int64_t>(device_storage(dtype, traits).bytes, 1), max(stride, 1)), 1);
-  };
-  const DType wide = unpacked(product.y.dtype);  // a packed result is written through a wide one
-  const bool y_large = !fits_binding(wide, product.y.shape, traits);
-  const bool a_large = !fits_binding(a.operand.dtype, a.operand.shape, traits);
-  const bool b_large = !fits_binding(b.operand.dtype, b.operand.shape, traits);
+// How many elements of a dtype can always be bound, wherever their window begins.
+int64_t bindable(DType dtype, const DeviceTraits& traits) {
+  const int64_t bytes = std::max<int64_t>(traits.max_binding_bytes - traits.storage_alignment, 4);
+  return std::max<int64_t>(bytes / device_storage(dtype, traits).bytes, 1);
+}
 
-  if (!batch_count.is(1)) {
-    if (!a_large && !b_large && !y_large) return part;
-    const bool simple = product.batch.size() == 1;
-    Dim per_shard = fit(wide, product.m * product.n);
-    for (const MatrixView* view : {&a, &b})
-      if (simple && !view->batch_strides[0].is(0))
-        per_shard = min(per_shard, fit(view->operand.dtype, view->batch_strides[0]));
-    part.batch = chunk(kShard, per_shard, batch_count);
-    part.shards = ceil_div(batch_count, per_shard);
-    const Dim matrix = product.m * product.n;
-    product.y.window = {part.batch.first * matrix, part.batch.count() * matrix};
-    const auto bind = [&](MatrixView& view, const Dim& rows, const Dim& columns) {
-      if (!simple || !forward(view.batch_strides[0]) || !forward(view.row_stride) || !forward(view.column_stride))
-        return;
+Dim rows_that_fit(int64_t elements, const Dim& stride) {
+  return max(floor_div(elements, max(stride, 1)), 1);
+}
+
+// A batch goes by whole matrices.
+Part cut_batch(Product& product, const DeviceTraits& traits) {
+  const Dim batch_count = count(product.batch), matrix = product.m * product.n;
+  Part part{{0, batch_count}, {0, product.m}, {0, product.n}, {0, product.k}};
+  const bool one_stride = product.batch.size() == 1;
+  Dim size = rows_that_fit(bindable(unpacked(product.y.dtype), traits), matrix);
+  for (const MatrixView* view : {&product.a, &product.b})
+    if (one_stride && !view->batch_strides[0].is(0))
+      size =
+          min(size, rows_that_fit(bindable(view->operand.dtype, traits), view->batch_strides[0]));
+  part.batch = chunk(kShard, size, batch_count);
+  part.shards = ceil_div(batch_count, size);
+  product.y.window = {part.batch.first * matrix, part.batch.count() * matrix};
+  const auto bind = [&](MatrixView& view, const Dim& rows, const Dim& columns) {
+    if (one_stride && forward(view.batch_strides[0]) && forward(view.row_stride) &&
+        forward(view.column_stride))
       view.operand.window = window_of(view.offset + part.batch.first * view.batch_strides[0],
                                       {part.batch.count(), rows, columns},
                                       {view.batch_strides[0], view.row_stride, view.column_stride});
-    };
-    bind(a, product.m, product.k);
-    bind(b, product.k, product.n);
-    return part;
-  }
-
-  // An extent only a run knows is taken to fit where a cut would cost more than a window. An operand
-  // whose rows lie along k is cut there, and the sums of the parts are added up.
-  const bool known = product.m.is_number() && product.n.is_number() && product.k.is_number();
-  const bool a_by_k = known && a_large && a.row_stride.is(1) && !a.column_stride.is(1);
-  const bool b_by_k = known && b_large && !b.row_stride.is(1);
-  const bool b_by_n = known && b_large && b.row_stride.is(1) && !a_by_k;
-  Dim inner_shards = 1;
-  if (b_by_n) {
-    const Dim columns = fit(b.operand.dtype, b.column_stride);
-    inner_shards = ceil_div(product.n, columns);
-    part.n = chunk(mod(kShard, inner_shards), columns, product.n);
-  }
-  if (a_by_k || b_by_k) {
-    Dim depth = product.k;
-    if (a_by_k) depth = min(depth, fit(a.operand.dtype, a.column_stride));
-    if (b_by_k) depth = min(depth, fit(b.operand.dtype, b.row_stride));
-    inner_shards = ceil_div(product.k, depth);
-    part.k = chunk(mod(kShard, inner_shards), depth, product.k);
-    part.accumulates = true;
-  }
-  if (b_by_n || b_by_k)
-    b.operand.window = window_of(b.offset + part.k.first * b.row_stride + part.n.first * b.column_stride,
-                                 {part.k.count(), part.n.count()}, {b.row_stride, b.column_stride});
-  if (a_by_k)
-    a.operand.window = window_of(a.offset + part.k.first * a.column_stride, {product.m, part.k.count()},
-                                 {a.row_stride, a.column_stride});
-  part.shards = inner_shards;
-  if ((!a_large || a_by_k) && !y_large) return part;
-
-  const bool window_a = a.column_stride.is(1) && forward(a.row_stride);
-  Dim rows = fit(wide, product.n);
-  if (window_a) rows = min(rows, fit(a.operand.dtype, a.row_stride));
-  part.m = chunk(floor_div(kShard, inner_shards), rows, product.m);
-  part.shards = ceil_div(product.m, rows) * inner_shards;
-  product.y.window = {part.m.first * product.n, part.m.count() * product.n};
-  if (window_a)
-    a.operand.window = window_of(a.offset + part.m.first * a.row_stride, {part.m.count(), product.k},
-                                 {a.row_stride, a.column_stride});
+  };
+  bind(product.a, product.m, product.k);
+  bind(product.b, product.k, product.n);
   return part;
+}
+
+// One product goes by rows of whatever is too large, and by parts of a row where that is still too
+// much. An extent only a run knows is cut where that costs no more than a window: along m.
+Part cut_matrices(Product& product, bool a_large, bool b_large, bool y_large,
+                  const DeviceTraits& traits) {
+  MatrixView &a = product.a, &b = product.b;
+  const bool known = product.m.is_number() && product.n.is_number() && product.k.is_number();
+  const DType wide = unpacked(product.y.dtype);
+  Dim m = product.m, n = product.n, k = product.k;
+  const auto shrink = [&](DType dtype, Dim& rows, const Dim& row_stride, Dim& columns,
+                          const Dim& column_stride) {
+    const int64_t elements = bindable(dtype, traits);
+    rows = min(rows, rows_that_fit(elements, row_stride));
+    if (known && row_stride.is_number() && row_stride.number() > elements)
+      columns = min(columns, rows_that_fit(elements, column_stride));
+  };
+  const bool a_by_rows = a.column_stride.is(1), b_by_columns = b.row_stride.is(1);
+  if (a_large && a_by_rows) shrink(a.operand.dtype, m, a.row_stride, k, a.column_stride);
+  if (a_large && !a_by_rows && known) shrink(a.operand.dtype, k, a.column_stride, m, a.row_stride);
+  if (b_large && b_by_columns && known)
+    shrink(b.operand.dtype, n, b.column_stride, k, b.row_stride);
+  if (b_large && !b_by_columns && known)
+    shrink(b.operand.dtype, k, b.row_stride, n, b.column_stride);
+  if (y_large) shrink(wide, m, product.n, n, 1);
+
+  Part part;
+  part.batch = {0, 1};
+  const auto parts = [](const Dim& extent, const Dim& size) {
+    return extent == size ? Dim(1) : ceil_div(extent, size);
+  };
+  const Dim k_parts = parts(product.k, k), n_parts = parts(product.n, n);
+  part.k = chunk(mod(kShard, k_parts), k, product.k);
+  part.n = chunk(mod(floor_div(kShard, k_parts), n_parts), n, product.n);
+  part.m = chunk(floor_div(kShard, k_parts * n_parts), m, product.m);
+  part.shards = parts(product.m, m) * n_parts * k_parts;
+  part.accumulates = !k_parts.is(1);
+  if (y_large)
+    product.y.window = window_of(part.m.first * product.n + part.n.first,
+                                 {part.m.count(), part.n.count()}, {product.n, 1});
+  const auto bind = [](MatrixView& view, const Part::Range& rows, const Part::Range& columns) {
+    if (forward(view.row_stride) && forward(view.column_stride))
+      view.operand.window =
+          window_of(view.offset + rows.first * view.row_stride + columns.first * view.column_stride,
+                    {rows.count(), columns.count()}, {view.row_stride, view.column_stride});
+  };
+  if (a_large && (a_by_rows || known)) bind(a, part.m, part.k);
+  if (b_large && known) bind(b, part.k, part.n);
+  return part;
+}
+
+// Cuts the product so that every operand can be bound, and gives operands their windows.
+Part cut(Product& product, const DeviceTraits& traits) {
+  const bool y_large = !fits_binding(unpacked(product.y.dtype), product.y.shape, traits);
+  const bool a_large = !fits_binding(product.a.operand.dtype, product.a.operand.shape, traits);
+  const bool b_large = !fits_binding(product.b.operand.dtype, product.b.operand.shape, traits);
+  const Dim batch_count = count(product.batch);
+  if (!a_large && !b_large && !y_large)
+    return {{0, batch_count}, {0, product.m}, {0, product.n}, {0, product.k}};
+  if (!batch_count.is(1)) return cut_batch(product, traits);
+  return cut_matrices(product, a_large, b_large, y_large, traits);
 }
 
 enum Variant : int64_t { registers = 0, shared_tiles = 1 };
@@ -191,7 +210,8 @@ Steps lower_product(const LowerSite& site, Product product) {
   Dispatch dispatch;
   const Shape2 block = choose_kernel(site, product, dispatch);
   dispatch.kernel.name = site.node.op->name;
-  for (const KernelText& include : product.finish_includes) dispatch.kernel.includes.push_back(include);
+  for (const KernelText& include : product.finish_includes)
+    dispatch.kernel.includes.push_back(include);
   dispatch.prelude = product.finish_functions;
   dispatch.prelude.push_back(text("alias T = ", type, ";"));
   if (part.accumulates) {
@@ -209,7 +229,8 @@ Steps lower_product(const LowerSite& site, Product product) {
         product.finish, ";\n}"));
   } else {
     dispatch.prelude.push_back("fn start(i: u32) -> T { return T(0); }");
-    dispatch.prelude.push_back(text("fn finish(v: T, column: u32) -> T { return ", product.finish, "; }"));
+    dispatch.prelude.push_back(
+        text("fn finish(v: T, column: u32) -> T { return ", product.finish, "; }"));
   }
   dispatch.operands = {LowerSite::named(product.a.operand, "a", Access::read),
                        LowerSite::named(product.b.operand, "b", Access::read),
@@ -219,7 +240,8 @@ Steps lower_product(const LowerSite& site, Product product) {
   Dims batch;  // extent and both strides of each dim
   if (product.batch.empty()) batch = {1, 0, 0};
   for (size_t d = 0; d < product.batch.size(); ++d)
-    for (const Dim& entry : {product.batch[d], product.a.batch_strides[d], product.b.batch_strides[d]})
+    for (const Dim& entry :
+         {product.batch[d], product.a.batch_strides[d], product.b.batch_strides[d]})
       batch.push_back(entry);
   dispatch.constants.push_back({"BATCH_RANK", static_cast<int64_t>(batch.size() / 3)});
   dispatch.params = {{"batch", batch},
@@ -240,8 +262,8 @@ Steps lower_product(const LowerSite& site, Product product) {
                      {"b_first", product.b.offset},
                      {"b_row", product.b.row_stride},
                      {"b_column", product.b.column_stride}};
-  dispatch.workgroups =
-      ceil_div(part.m.count(), block.rows) * ceil_div(part.n.count(), block.columns) * part.batch.count();
+  dispatch.workgroups = ceil_div(part.m.count(), block.rows) *
+                        ceil_div(part.n.count(), block.columns) * part.batch.count();
   dispatch.repeat = part.shards;
 
   Steps steps = dispatch;

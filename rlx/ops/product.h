@@ -10,7 +10,7 @@ namespace rlx {
 
 // A stack of matrices in a buffer: where element (batch, row, column) lies.
 struct MatrixView {
-  Operand operand;     // flat
+  Operand operand;  // flat
   Dim offset = 0;
   Dims batch_strides;  // one per batch dim of the product, 0 where the matrix is repeated
   Dim row_stride = 0, column_stride = 0;

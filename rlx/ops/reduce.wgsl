@@ -6,19 +6,19 @@ var<workgroup> partial: array<T, WORKGROUP>;
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let lane = lane % LANES;
+  let part = lane % LANES;  // of its row
   let output = params.first + workgroup_index(ids) * (WORKGROUP / LANES) + lane / LANES;
   var value = identity();
   if (output < params.end) {
     let start = output / params.chunks * params.row_length;
     let begin = output % params.chunks * params.chunk_length;
     let stop = min(begin + params.chunk_length, params.row_length);
-    for (var i = begin + lane; i < stop; i += LANES) { value = combine(value, load_x(start + i)); }
+    for (var i = begin + part; i < stop; i += LANES) { value = combine(value, load_x(start + i)); }
   }
   partial[lane] = value;
   for (var width = LANES / 2u; width > 0u; width /= 2u) {
     workgroupBarrier();
-    if (lane < width) { partial[lane] = combine(partial[lane], partial[lane + width]); }
+    if (part < width) { partial[lane] = combine(partial[lane], partial[lane + width]); }
   }
-  if (lane == 0u && output < params.end) { store_y(output, finish(partial[lane])); }
+  if (part == 0u && output < params.end) { store_y(output, finish(partial[lane])); }
 }

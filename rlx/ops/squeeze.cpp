@@ -1,7 +1,5 @@
 // squeeze(x, axes) drops dims of 1; no axes means all that are 1.
 
-#include <algorithm>
-
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"

@@ -12,7 +12,8 @@ Operand::Window window_of(const Dim& first, const Dims& extents, const Dims& str
 }
 
 Operand flat(Operand operand) {
-  const Operand::Window all = window_of(operand.layout.offset, operand.shape, operand.layout.strides);
+  const Operand::Window all =
+      window_of(operand.layout.offset, operand.shape, operand.layout.strides);
   operand.shape = Dims{max(all.first + all.count, 0)};
   operand.layout = Layout::row_major(operand.shape);
   return operand;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 

@@ -6,6 +6,7 @@
 set -uo pipefail
 [ $# = 2 ] || { echo "usage: run.sh PROGRAM SOURCE_FOLDER" >&2; exit 2; }
 rlx=$(realpath "$1")
+[ -x "$rlx" ] || { echo "run.sh: there is no program $1" >&2; exit 2; }
 encoder=$(realpath "$2")/examples/encoder.rlx
 
 work=$(mktemp -d)

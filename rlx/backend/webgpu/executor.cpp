@@ -178,6 +178,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   void start(RunRequest& request, RunDone done) {
     request_ = &request;
+    request.outputs.resize(lowered_.outputs.size());
+    request.device_outputs.resize(lowered_.outputs.size());
+    request.wanted.resize(lowered_.outputs.size(), Want::tensor);
     done_ = std::move(done);
     started_ = Clock::now();
     counters_before_ = counters_;
@@ -201,6 +204,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       recorded_valid_ = false;
       recorder_.forget();
       recorder_.use(*resources_, *plan_, symbols());
+      resources_->begin_run();
       pc_ = 0;
       advance();
     } catch (const Error& error) {
@@ -412,10 +416,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   // Behind the last step: copies of the outputs that were asked for, and of the error flag.
   void record_outputs() {
-    RunRequest& request = *request_;
-    request.outputs.resize(lowered_.outputs.size());
-    request.device_outputs.resize(lowered_.outputs.size());
-    request.wanted.resize(lowered_.outputs.size(), Want::tensor);
+    const RunRequest& request = *request_;
     recorded_wanted_ = request.wanted;
     has_device_outputs_ = false;
     read_outputs_.clear();

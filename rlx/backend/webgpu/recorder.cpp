@@ -61,7 +61,9 @@ BufferRange Recorder::range_of(const Operand& operand, const Dispatch& dispatch)
     const Operand::Window window = aligned_window(operand, traits_);
     const int64_t element = device_storage(operand.dtype, traits_).bytes;
     offset = window.first.value(*symbols_) * element;
-    bytes = static_cast<int64_t>(whole_words(std::max<int64_t>(window.count.value(*symbols_) * element, 4)));
+    // A window from the start is bound as far as the value may reach: its bind group then lasts.
+    if (offset > 0 || bytes > traits_.max_binding_bytes)
+      bytes = static_cast<int64_t>(whole_words(std::max<int64_t>(window.count.value(*symbols_) * element, 4)));
   }
   bytes = std::min(bytes, held - offset);
   if (bytes > traits_.max_binding_bytes)

@@ -45,7 +45,8 @@ class Resources {
   BindGroupPtr bind_group(const void* dispatch, const Pipeline& pipeline, const std::vector<BufferRange>& ranges,
                           uint64_t params_bytes);
   const BufferPtr& params(uint64_t bytes);
-  // Two in turn: one may still be mapped while the next is filled.
+  // Two in turn within a run: one may still be mapped while the next is filled.
+  void begin_run() { next_staging_ = 0; }
   const BufferPtr& staging(uint64_t bytes);
   // Changes whenever a buffer does: what was recorded before is stale.
   uint64_t generation() const { return generation_; }
