@@ -139,7 +139,7 @@ void add_run_command(CLI::App& app, Context& context) {
       ->type_name("NAME")
       ->allow_extra_args(false);
   command.add_option("--format", flags->format, "How to show outputs")
-      ->check(CLI::IsMember(std::set<std::string>{"table", "json", "npy"}))
+      ->check(CLI::IsMember(std::set<std::string>{"table", "json", "npy"}).description(""))
       ->type_name("table|json|npy")
       ->capture_default_str();
   command.add_option("--out", flags->out, "Write each output to DIR/NAME.npy")->type_name("DIR");
@@ -156,7 +156,7 @@ void add_run_command(CLI::App& app, Context& context) {
   command.add_flag("--strict", flags->strict,
                    "Fail rather than compute on the host of another device");
   command.add_option("--repeat", flags->repeat, "Run so many times")
-      ->check(CLI::Range(1, 1000000))
+      ->check(CLI::Range(1, 1000000).description(""))
       ->type_name("N")
       ->capture_default_str();
   command.footer(kExamples);

@@ -159,11 +159,7 @@ class Lowering {
   void fetch(Scope& scope, Value value, const Node& reader, Steps& steps) {
     if (scope.bindable[size_t(value.node)]) return;
     const auto& host = value.producer().host_values[size_t(value.result)];
-    if (!host) return;
-    const bool own_symbols = std::any_of(host->elements.begin(), host->elements.end(),
-                                         [](const Dim& element) { return !element.is_number(); });
-    const bool counter = is_input(value.producer());
-    if (!own_symbols || counter || !scope.fetched.emplace(value.node, value.result).second) return;
+    if (!host || !host->own_symbols || !scope.fetched.emplace(value.node, value.result).second) return;
     const Operand operand = contiguous(operand_of(scope, value, steps), steps);
     Fetch step{operand.value, value.dtype(), host->elements,
                text(reader.op->name, " needs the values of '", value.producer().name, "'")};

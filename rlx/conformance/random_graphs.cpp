@@ -1,6 +1,7 @@
 #include "rlx/conformance/random_graphs.h"
 
 #include <cmath>
+#include <set>
 
 #include "rlx/conformance/case_data.h"
 #include "rlx/ir/text.h"
@@ -337,7 +338,7 @@ class Generator {
     const size_t nodes = graph_.nodes().size(), entries = pool_.size();
     try {
       (this->*random_.pick(kSteps))();
-      if (is_tame(nodes)) return;
+      if (binds_all_symbols(graph_) && is_tame(nodes)) return;
     } catch (const Error&) {  // the operands did not fit after all
     }
     undo(nodes, entries);
@@ -389,6 +390,20 @@ class Generator {
 }  // namespace
 
 RandomGraph random_graph(uint64_t seed) { return Generator(seed).generate(); }
+
+bool binds_all_symbols(const Graph& graph) {
+  std::set<std::string> bound;
+  for (const Node& node : graph.nodes())
+    if (is_input(node))
+      for (const Dim& dim : node.types[0].shape)
+        if (const auto symbol = dim.symbol()) bound.insert(*symbol);
+  for (const Node& node : graph.nodes())
+    for (const TensorType& type : node.types)
+      for (const Dim& dim : type.shape)
+        for (const std::string& symbol : dim.symbols())
+          if (!bound.count(symbol)) return false;
+  return true;
+}
 
 std::string to_text(const RandomGraph& random) {
   std::string result = print(random.graph);

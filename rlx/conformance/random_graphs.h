@@ -17,6 +17,9 @@ struct RandomGraph {
 // 3 to 20 nodes whose values stay finite and tame, so that rounding is all devices may differ in.
 RandomGraph random_graph(uint64_t seed);
 
+// Does every symbol have an input whose extent tells its value?
+bool binds_all_symbols(const Graph& graph);
+
 // The graph's text, for a bug report.
 std::string to_text(const RandomGraph& random);
 

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <iostream>
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/conformance/disagreement.h"
@@ -27,6 +28,7 @@ void check_device(const std::string& name, uint64_t first_seed, std::chrono::sec
   uint64_t seed = first_seed;
   for (; Clock::now() < end; ++seed) {
     const bool optimise = seed % 2 == 0;
+    std::cout << seed << ' ' << std::flush;  // the last one, should the process end
     RandomGraph random = random_graph(seed);
     const auto fails = [&](const RandomGraph& graph) {
       return disagreement(graph, *device, optimise).has_value();
@@ -38,7 +40,7 @@ void check_device(const std::string& name, uint64_t first_seed, std::chrono::sec
            << disagreement(small, *device, optimise).value_or("") << '\n'
            << to_text(small);
   }
-  std::cout << "seeds " << first_seed << " to " << seed - 1 << " agree on " << name << '\n';
+  std::cout << "\nseeds " << first_seed << " to " << seed - 1 << " agree on " << name << '\n';
 }
 
 TEST(RandomGraphs, TheCpuAgreesWithTheReference) { check_device("cpu", 1, kBudget); }

@@ -135,7 +135,7 @@ std::vector<Change> changes_of(const RandomGraph& random) {
 
 bool still_fails(const RandomGraph& random, const Fails& fails) {
   try {
-    return fails(random);
+    return binds_all_symbols(random.graph) && fails(random);
   } catch (const Error&) {
     return false;
   }

@@ -169,7 +169,7 @@ void make_symbols(GraphData& graph, Value value) {
   const bool named = is_input(node) && is_symbol_name(node.name);
   const std::string prefix = named ? node.name : text('v', value.node, value.result ? "r" : "",
                                                       value.result ? text(value.result) : "");
-  HostValue host{concrete(type.shape), {}};
+  HostValue host{concrete(type.shape), {}, true};
   const int64_t elements = count(host.shape);
   for (int64_t i = 0; i < elements; ++i) host.elements.emplace_back(text(prefix, '.', i));
   node.host_values[static_cast<size_t>(value.result)] = std::move(host);

@@ -43,6 +43,7 @@ struct AttrSpec {
 struct HostValue {
   Shape shape;
   std::vector<Dim> elements;
+  bool own_symbols = false;  // the elements are symbols made for this value: running it binds them
 };
 
 // Two dims an op needs equal that only a binding can compare.

@@ -39,8 +39,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     }
     let top = max_or_nan(highest, reduce_max(lane, s));
     let shift = select(top, 0.0, is_lowest(top));
-    let kept = exp_f32(highest - shift);
-    let p = exp_f32(s - shift);
+    let kept = exp_below(highest - shift);
+    let p = exp_below(s - shift);
     highest = top;
     total = total * kept + reduce_sum(lane, p);
     probabilities[lane] = p;

@@ -60,12 +60,12 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
       top = max_or_nan(top, max_or_nan(max_or_nan(s.x, s.y), max_or_nan(s.z, s.w)));
     }
     let shift = select(top, 0.0, is_lowest(top));
-    let kept = exp_f32(highest - shift);
+    let kept = exp_below(highest - shift);
     highest = top;
     total *= kept;
     for (var four = 0u; four < fours; four++) {
       let s = scores[four] - shift;
-      let p = vec4<f32>(exp_f32(s.x), exp_f32(s.y), exp_f32(s.z), exp_f32(s.w));
+      let p = vec4<f32>(exp_below(s.x), exp_below(s.y), exp_below(s.z), exp_below(s.w));
       total += p.x + p.y + p.z + p.w;
       scores[four] = p;
     }

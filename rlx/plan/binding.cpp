@@ -18,7 +18,7 @@ bool all_bound(const Dims& dims, const SymbolValues& symbols) {
 
 // Binds the pure symbols of `elements` to a tensor's elements.
 void bind_elements(const std::optional<HostValue>& host, const Tensor& tensor, SymbolValues& symbols) {
-  if (!host) return;
+  if (!host || !host->own_symbols) return;
   for (size_t i = 0; i < host->elements.size(); ++i)
     if (const auto symbol = host->elements[i].symbol())
       symbols.insert_or_assign(*symbol, tensor.integer_at(static_cast<int64_t>(i)));
@@ -41,12 +41,10 @@ std::vector<int> nodes_to_evaluate(const Graph& graph) {
   std::vector<bool> needed(size_t(size), false);
   for (int at = size; at-- > 0;) {
     const Node& node = graph.node(at);
-    const bool symbols = std::any_of(node.host_values.begin(), node.host_values.end(), [](const auto& host) {
-      return host && std::any_of(host->elements.begin(), host->elements.end(),
-                                 [](const Dim& dim) { return dim.symbol().has_value(); });
-    });
+    const bool symbols = std::any_of(node.host_values.begin(), node.host_values.end(),
+                                     [](const auto& host) { return host && host->own_symbols; });
     if (is_source(node) || !bindable[size_t(at)]) continue;
-    if (symbols && !node.op->symbolic) needed[size_t(at)] = true;
+    if (symbols) needed[size_t(at)] = true;
     if (!needed[size_t(at)]) continue;
     for (const Value& input : node.inputs)
       if (input.present()) needed[size_t(input.node)] = true;

@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <vector>
 
@@ -16,6 +17,25 @@
 #include "rlx/backend/webgpu/native_api.h"
 
 namespace rlx::webgpu {
+
+// Memory that is used again: a read in the steady state allocates nothing.
+using Pool = std::shared_ptr<std::pmr::memory_resource>;
+template <class T>
+struct PoolAllocator {
+  using value_type = T;
+  Pool pool;
+
+  explicit PoolAllocator(Pool p) : pool(std::move(p)) {}
+  template <class Other>
+  PoolAllocator(const PoolAllocator<Other>& other) : pool(other.pool) {}  // NOLINT: allocators convert
+  T* allocate(size_t count) {
+    return static_cast<T*>(pool->allocate(count * sizeof(T), alignof(T)));
+  }
+  void deallocate(T* memory, size_t count) {
+    pool->deallocate(memory, count * sizeof(T), alignof(T));
+  }
+  bool operator==(const PoolAllocator& other) const { return pool == other.pool; }
+};
 
 class Operation {
  public:
@@ -35,6 +55,11 @@ class Operation {
 class Events : public std::enable_shared_from_this<Events> {
  public:
   Events(const capi::Api& api, capi::Instance instance) : api_(api), instance_(instance) {}
+
+  template <class T, class... Parts>
+  std::shared_ptr<T> make(Parts&&... parts) {
+    return std::allocate_shared<T>(PoolAllocator<T>(pool_), std::forward<Parts>(parts)...);
+  }
 
   // Registers an operation that is ready after `callbacks` calls of arrive(); at once if 0.
   Ticket start(const std::shared_ptr<Operation>& operation, size_t callbacks);
@@ -61,14 +86,18 @@ class Events : public std::enable_shared_from_this<Events> {
   };
   template <class T>
   void* token(const std::shared_ptr<T>& operation) {
-    return new Token<T>{operation, shared_from_this()};
+    PoolAllocator<Token<T>> allocator(pool_);
+    return new (allocator.allocate(1)) Token<T>{operation, shared_from_this()};
   }
   // For use inside a library callback: records the outcome, then marks the callback as arrived.
   template <class T, class Record>
   static void arrived(void* user, Record record) {
-    const std::unique_ptr<Token<T>> token(static_cast<Token<T>*>(user));
-    record(*token->operation);
-    token->events->arrive(*token->operation);
+    auto* place = static_cast<Token<T>*>(user);
+    const Token<T> token = std::move(*place);
+    place->~Token<T>();
+    PoolAllocator<Token<T>>(token.events->pool_).deallocate(place, 1);
+    record(*token.operation);
+    token.events->arrive(*token.operation);
   }
 
  private:
@@ -82,8 +111,12 @@ class Events : public std::enable_shared_from_this<Events> {
   std::condition_variable changed_;
   std::atomic<int> callers_ = 0;
   Ticket last_ticket_ = 0;
-  std::map<Ticket, std::shared_ptr<Operation>> operations_;  // not yet delivered
-  std::deque<std::shared_ptr<Operation>> ready_;
+  using OperationPtr = std::shared_ptr<Operation>;
+  using Entry = std::pair<const Ticket, OperationPtr>;
+  const Pool pool_ = std::make_shared<std::pmr::synchronized_pool_resource>();
+  std::map<Ticket, OperationPtr, std::less<>, PoolAllocator<Entry>> operations_{
+      PoolAllocator<Entry>(pool_)};  // not yet delivered
+  std::deque<OperationPtr, PoolAllocator<OperationPtr>> ready_{PoolAllocator<OperationPtr>(pool_)};
   std::vector<capi::Future> given_up_;
 };
 
