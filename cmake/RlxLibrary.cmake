@@ -77,5 +77,19 @@ function(rlx_tests)
       set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS RLX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     endif()
   endforeach()
-  gtest_discover_tests(rlx_tests NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60)
+  # Found when ctest runs, since which devices there are decides which tests there are.
+  set(options NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120)
+  set(threads "*Thread*")
+  gtest_discover_tests(rlx_tests ${options} TEST_LIST others TEST_FILTER "-${threads}" PROPERTIES TIMEOUT 900)
+  gtest_discover_tests(rlx_tests ${options} TEST_LIST threaded TEST_FILTER "${threads}"
+    PROPERTIES LABELS threads TIMEOUT 900)
+  add_test(NAME fuzz.parsers COMMAND rlx_tests --gtest_filter=Fuzz.* --gtest_shuffle --gtest_repeat=20)
+  set_tests_properties(fuzz.parsers PROPERTIES LABELS fuzz TIMEOUT 3600)
+  find_program(valgrind valgrind)
+  if(valgrind AND TARGET rlx)
+    add_test(NAME valgrind.encoder COMMAND ${valgrind} --quiet --error-exitcode=1 --leak-check=full
+      --errors-for-leak-kinds=definite $<TARGET_FILE:rlx> run ${PROJECT_SOURCE_DIR}/examples/encoder.rlx
+      --device cpu --bind batch=2 --bind seq=7)
+    set_tests_properties(valgrind.encoder PROPERTIES LABELS valgrind TIMEOUT 900)
+  endif()
 endfunction()

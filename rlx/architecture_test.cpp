@@ -43,7 +43,8 @@ std::vector<fs::path> sources() {
   for (const auto& entry : fs::recursive_directory_iterator(kSource / "rlx")) {
     const std::string name = entry.path().filename().string();
     const bool code = entry.path().extension() == ".cpp" || entry.path().extension() == ".h";
-    if (code && name.find("_test") == std::string::npos && name != "testing.h") files.push_back(entry.path());
+    if (code && name.find("_test") == std::string::npos && name != "testing.h")
+      files.push_back(entry.path());
   }
   return files;
 }
@@ -69,15 +70,18 @@ TEST(Architecture, OnlyOpsAndOneTablePerBackendNameAnOp) {
   const std::set<std::string> structure{"input", "weight", "constant", "state", "min", "max"};
   const std::set<std::string> tables{"backend/cpu/fast_ops.cpp"};
   for (const fs::path& file : sources()) {
-    const std::string folder = folder_of(file), name = fs::relative(file, kSource / "rlx").generic_string();
-    const bool engine = folder == "ir" || folder == "lower" || folder == "codegen" || folder == "plan" ||
-                        folder.rfind("backend", 0) == 0 || folder == "runtime";
+    const std::string folder = folder_of(file),
+                      name = fs::relative(file, kSource / "rlx").generic_string();
+    const bool engine = folder == "ir" || folder == "lower" || folder == "codegen" ||
+                        folder == "plan" || folder.rfind("backend", 0) == 0 || folder == "runtime";
     if (!engine || tables.count(name)) continue;
     const std::string content = read(file);
     for (const OpRef& op : catalog().all()) {
       if (structure.count(op->name)) continue;
-      EXPECT_EQ(content.find("\"" + op->name + "\""), std::string::npos) << name << " names the op " << op->name;
-      EXPECT_EQ(content.find(" " + op->name + "_op("), std::string::npos) << name << " names the op " << op->name;
+      EXPECT_EQ(content.find("\"" + op->name + "\""), std::string::npos)
+          << name << " names the op " << op->name;
+      EXPECT_EQ(content.find(" " + op->name + "_op("), std::string::npos)
+          << name << " names the op " << op->name;
     }
   }
 }

@@ -23,7 +23,8 @@ std::vector<bool> dependents(const GraphData& graph, const Values& xs, int last)
 Values gradient(Value y, const Values& xs, Value seed) {
   require(is_float(y.dtype()), "gradient: of ", y.type(), ", which is not a float");
   if (!seed.present()) seed = expand(scalar(y, 1), y.shape());
-  require(seed.type() == y.type(), "gradient: the seed is ", seed.type(), ", it must be like ", y.type());
+  require(seed.type() == y.type(), "gradient: the seed is ", seed.type(), ", it must be like ",
+          y.type());
   const std::vector<bool> depends = dependents(*y.graph, xs, y.node);
   std::map<std::pair<int, int>, Value> gradients{{{y.node, y.result}, seed}};
   for (int at = y.node; at >= 0; --at) {
@@ -35,13 +36,15 @@ Values gradient(Value y, const Values& xs, Value seed) {
     for (int r = 0; r < static_cast<int>(node.types.size()); ++r) {
       site.results.push_back({y.graph, at, r});
       const auto found = gradients.find({at, r});
-      site.result_gradients.push_back(found == gradients.end() ? std::nullopt : std::optional(found->second));
+      site.result_gradients.push_back(found == gradients.end() ? std::nullopt
+                                                               : std::optional(found->second));
       any |= found != gradients.end();
     }
     if (!any) continue;
     if (!node.op->gradient)
       fail(ErrorKind::unsupported, node.op->name, ": has no gradient",
-           node.op->gradient_reason.empty() ? "" : ": " + node.op->gradient_reason, "\n  at node '", node.name, "'");
+           node.op->gradient_reason.empty() ? "" : ": " + node.op->gradient_reason, "\n  at node '",
+           node.name, "'");
     const Gradients parts = node.op->gradient(site);
     for (size_t i = 0; i < parts.size(); ++i) {
       const Value input = site.inputs[i];

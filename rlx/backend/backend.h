@@ -41,7 +41,10 @@ class DeviceTensor {
 // All that a device needs to run a graph. It owns the graph, so a Program outlives the user's.
 struct Compiled {
   Compiled(Graph g, Lowered l)
-      : graph(std::move(g)), lowered(std::move(l)), binder(graph, lowered.bodies), bounds(graph.symbols()) {}
+      : graph(std::move(g)),
+        lowered(std::move(l)),
+        binder(graph, lowered.bodies),
+        bounds(graph.symbols()) {}
   Compiled(const Compiled&) = delete;
 
   Graph graph;
@@ -52,13 +55,13 @@ struct Compiled {
 
 // One run. Kept and used again, it allocates nothing the second time.
 struct RunRequest {
-  std::vector<Tensor> inputs;                // in the graph's order
-  std::vector<DeviceTensor> device_inputs;   // where present, instead of the tensor
+  std::vector<Tensor> inputs;               // in the graph's order
+  std::vector<DeviceTensor> device_inputs;  // where present, instead of the tensor
   enum class Want { nothing, tensor, device };
-  std::vector<Want> wanted;                  // by output
+  std::vector<Want> wanted;  // by output
   std::vector<Tensor> outputs;
   std::vector<DeviceTensor> device_outputs;
-  RunReport* report = nullptr;               // filled when given; dispatches are then timed
+  RunReport* report = nullptr;  // filled when given; dispatches are then timed
 };
 
 using RunDone = std::function<void(const Error* error)>;
@@ -69,7 +72,7 @@ class Executable {
   // Calls `done` when the outputs are there; the request must live until then. Natively callbacks
   // arrive while somebody waits; a browser needs no wait().
   virtual void run_async(RunRequest& request, RunDone done) = 0;
-  virtual void wait() = 0;  // until no run is under way
+  virtual void wait() = 0;                    // until no run is under way
   virtual void run(RunRequest& request) = 0;  // waits; throws the error
   virtual void set_weight(const std::string& name, const Tensor& tensor) = 0;
   virtual Tensor read_state(const std::string& name) = 0;

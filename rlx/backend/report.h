@@ -10,7 +10,8 @@ namespace rlx {
 // Exact counts since the program was made.
 struct Counters {
   uint64_t runs = 0, plans = 0, pipelines = 0, buffers = 0, bind_groups = 0, submits = 0;
-  uint64_t uploads = 0, upload_bytes = 0, readbacks = 0, readback_bytes = 0, dispatches = 0, host_steps = 0;
+  uint64_t uploads = 0, upload_bytes = 0, readbacks = 0, readback_bytes = 0, dispatches = 0,
+           host_steps = 0;
 };
 
 Counters difference(const Counters& after, const Counters& before);

@@ -52,7 +52,9 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
       continue;
     }
     Seen& seen = seen_[i];
-    if (seen.dtype == dtype && seen.shape == shape && seen.identity == identity && seen.version == version) continue;
+    if (seen.dtype == dtype && seen.shape == shape && seen.identity == identity &&
+        seen.version == version)
+      continue;
     seen = {dtype, shape, identity, version};
     same = false;
   }
@@ -66,9 +68,12 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
       if (!is_input(node)) continue;
       const size_t i = next++;
       const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
-      if (!on_device) inputs.emplace(node.name, request.inputs[i]);
-      else bind_input(node.name, node.types[0], {request.device_inputs[i].dtype(), request.device_inputs[i].shape()},
-                      binding_.symbols);
+      if (!on_device)
+        inputs.emplace(node.name, request.inputs[i]);
+      else
+        bind_input(node.name, node.types[0],
+                   {request.device_inputs[i].dtype(), request.device_inputs[i].shape()},
+                   binding_.symbols);
     }
     compiled.binder.bind_inputs(inputs, binding_);
     compiled.binder.resolve(binding_);

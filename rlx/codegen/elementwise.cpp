@@ -49,7 +49,8 @@ void shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
     end = min(count, first + per_shard);
     dispatch.repeat = ceil_div(count, per_shard);
     for (Operand& operand : dispatch.operands)
-      if (operand.shape == result.shape && operand.contiguous()) operand.window = {first, end - first};
+      if (operand.shape == result.shape && operand.contiguous())
+        operand.window = {first, end - first};
   }
   const int64_t per_word =
       dispatch.writes_words ? device_storage(result.dtype, traits).elements_per_word : 1;
@@ -100,7 +101,8 @@ Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
     dispatch.operands.push_back(broadcast(operand, formula.result.shape));
     body += text("  let ", operand.name, " = load_", operand.name, "(i);\n");
   }
-  for (const Param& param : formula.params) body += text("  let ", param.name, " = params.", param.name, ";\n");
+  for (const Param& param : formula.params)
+    body += text("  let ", param.name, " = params.", param.name, ";\n");
   body += text("  return ", formula.expression, ";\n}\n");
   dispatch.operands.push_back(LowerSite::named(formula.result, "result", Access::write));
   dispatch.params = formula.params;
@@ -113,7 +115,8 @@ Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
 }
 
 std::string convert_expression(const std::string& v, DType from, DType to) {
-  const std::string source = device_storage(from, {}).compute, target = device_storage(to, {}).compute;
+  const std::string source = device_storage(from, {}).compute,
+                    target = device_storage(to, {}).compute;
   const auto wrap = [&](const std::string& expression) {  // to the width of a narrow integer
     const int64_t bits = 8 * bytes_of(to);
     if (!is_integer(to) || bits >= 32) return expression;
@@ -126,12 +129,14 @@ std::string convert_expression(const std::string& v, DType from, DType to) {
   if (to == DType::boolean) return source == "bool" ? v : text(v, " != ", source, "(0)");
   if (to == DType::c64) return from == DType::c64 ? v : text("vec2<f32>(f32(", v, "), 0.0)");
   if (from == DType::c64) return convert_expression(v + ".x", DType::f32, to);
-  if (source == "f32" && (target == "i32" || target == "u32")) {  // saturates, so a narrow type does too
+  if (source == "f32" &&
+      (target == "i32" || target == "u32")) {  // saturates, so a narrow type does too
     const std::string whole = text("truncate_to_", target, '(', v, ')');
     const int64_t bits = 8 * bytes_of(to);
     if (bits >= 32) return whole;
     if (target == "u32") return text("min(", whole, ", ", (int64_t{1} << bits) - 1, "u)");
-    return text("clamp(", whole, ", ", -(int64_t{1} << (bits - 1)), ", ", (int64_t{1} << (bits - 1)) - 1, ")");
+    return text("clamp(", whole, ", ", -(int64_t{1} << (bits - 1)), ", ",
+                (int64_t{1} << (bits - 1)) - 1, ")");
   }
   if (source == target) return wrap(v);
   if (source == "i32" && target == "u32") return wrap(text("bitcast<u32>(", v, ")"));
@@ -170,18 +175,28 @@ Steps lower_elementwise(const LowerSite& site) {
   static constexpr const char* kNames[] = {"x", "y", "z"};
   Formula formula;
   formula.name = site.node.op->name;
-  for (size_t i = 0; i < site.inputs.size(); ++i) formula.operands.push_back(site.read(kNames[i], i));
+  for (size_t i = 0; i < site.inputs.size(); ++i)
+    formula.operands.push_back(site.read(kNames[i], i));
   formula.result = site.results[0];
   const DType dtype = site.in(site.inputs.size() - 1).dtype;
   for (const std::string& name : scalar.params)
     formula.params.push_back(scalar_param(name, site.attrs().get<double>(name), dtype));
   for (const std::string& name : scalar.includes) formula.includes.push_back(library(name));
   switch (info(dtype).dtype_class) {
-    case DTypeClass::floating: formula.expression = scalar.floating_wgsl; break;
-    case DTypeClass::signed_integer: formula.expression = scalar.signed_wgsl; break;
-    case DTypeClass::unsigned_integer: formula.expression = scalar.unsigned_wgsl; break;
-    case DTypeClass::boolean: formula.expression = scalar.boolean_wgsl; break;
-    case DTypeClass::complex: break;
+    case DTypeClass::floating:
+      formula.expression = scalar.floating_wgsl;
+      break;
+    case DTypeClass::signed_integer:
+      formula.expression = scalar.signed_wgsl;
+      break;
+    case DTypeClass::unsigned_integer:
+      formula.expression = scalar.unsigned_wgsl;
+      break;
+    case DTypeClass::boolean:
+      formula.expression = scalar.boolean_wgsl;
+      break;
+    case DTypeClass::complex:
+      break;
   }
   return generate(formula, site.traits);
 }

@@ -10,11 +10,11 @@ namespace rlx {
 // What a generated kernel computes for element i of its result, from operands already broadcast to
 // its shape.
 struct Formula {
-  std::string name;                    // for the report
-  std::vector<Operand> operands;       // read; named as in the expression
+  std::string name;               // for the report
+  std::vector<Operand> operands;  // read; named as in the expression
   Operand result;
-  std::string expression;              // over the operands' names
-  std::vector<Param> params = {};      // named as in the expression
+  std::string expression;          // over the operands' names
+  std::vector<Param> params = {};  // named as in the expression
   std::vector<KernelText> includes = {};
 };
 

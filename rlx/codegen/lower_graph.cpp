@@ -10,13 +10,14 @@ namespace rlx {
 namespace {
 
 bool has_body(const Node& node) {
-  return std::any_of(node.attrs.begin(), node.attrs.end(),
-                     [](const auto& attr) { return std::holds_alternative<GraphPtr>(attr.second.variant()); });
+  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
+    return std::holds_alternative<GraphPtr>(attr.second.variant());
+  });
 }
 
 // A body as a graph of its own over the operands' types, so that it speaks the outer symbols.
-std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs, const std::string& counter,
-                                   int& fresh_symbols) {
+std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs,
+                                   const std::string& counter, int& fresh_symbols) {
   auto graph = std::make_shared<Graph>();
   graph->data()->fresh_symbols = fresh_symbols;
   std::vector<int> moved;
@@ -24,18 +25,21 @@ std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>
   for (const Node& node : body.nodes()) {
     if (is_source(node)) {
       const bool input = is_input(node);
-      const TensorType type =
-          input && inputs.at(next).value >= -1 ? TensorType{inputs[next].dtype, inputs[next].shape} : node.types[0];
+      const TensorType type = input && inputs.at(next).value >= -1
+                                  ? TensorType{inputs[next].dtype, inputs[next].shape}
+                                  : node.types[0];
       const Value value = graph->add_source(*node.op, type, node.attrs, node.name);
       if (input && next == 0 && !counter.empty())  // the iteration number
-        graph->data()->nodes.back().host_values[0] = HostValue{concrete(type.shape), {Dim(counter)}};
+        graph->data()->nodes.back().host_values[0] =
+            HostValue{concrete(type.shape), {Dim(counter)}};
       next += input;
       moved.push_back(value.node);
       continue;
     }
     Values operands;
     for (const Value& operand : node.inputs)
-      operands.push_back(operand.present() ? graph->value(moved[size_t(operand.node)], operand.result) : Value{});
+      operands.push_back(
+          operand.present() ? graph->value(moved[size_t(operand.node)], operand.result) : Value{});
     moved.push_back(graph->add(node.op, operands, node.attrs, node.name).node);
   }
   for (const GraphOutput& output : body.outputs())
@@ -44,12 +48,14 @@ std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>
   return graph;
 }
 
-void copy_operand(const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results, const SymbolValues&) {
+void copy_operand(const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results,
+                  const SymbolValues&) {
   results[0] = *inputs[0];  // the engine has followed the view already
 }
 
 Host host_value_step(const HostValue& host, ValueId to) {
-  const auto run = [elements = host.elements](const std::vector<const Tensor*>&, std::vector<Tensor>& results,
+  const auto run = [elements = host.elements](const std::vector<const Tensor*>&,
+                                              std::vector<Tensor>& results,
                                               const SymbolValues& symbols) {
     for (size_t i = 0; i < elements.size(); ++i)
       results[0].set_integer(static_cast<int64_t>(i), elements[i].value(symbols));
@@ -57,7 +63,8 @@ Host host_value_step(const HostValue& host, ValueId to) {
   return {"host_value", run, {}, {to}, ""};
 }
 
-Host reference_step(const Node& node, std::vector<Operand> inputs, std::vector<ValueId> results, std::string reason) {
+Host reference_step(const Node& node, std::vector<Operand> inputs, std::vector<ValueId> results,
+                    std::string reason) {
   const auto run = [&node](const std::vector<const Tensor*>& operands, std::vector<Tensor>& outputs,
                            const SymbolValues& symbols) {
     node.op->reference({*node.op, operands, node.attrs, outputs, symbols});
@@ -79,8 +86,10 @@ class Lowering {
       const Node& node = graph.nodes()[at];
       auto& operands = scope.operands.emplace_back();
       if (is_source(node)) {
-        if (is_input(node) && inputs) operands.push_back((*inputs)[next_input++]);
-        else if (!scope.host_only[at]) operands.push_back(source(node, static_cast<int>(at)));
+        if (is_input(node) && inputs)
+          operands.push_back((*inputs)[next_input++]);
+        else if (!scope.host_only[at])
+          operands.push_back(source(node, static_cast<int>(at)));
         continue;
       }
       if (scope.host_only[at]) continue;
@@ -92,7 +101,8 @@ class Lowering {
       }
     }
     std::vector<Operand> outputs;
-    for (const GraphOutput& output : graph.outputs()) outputs.push_back(operand_of(scope, output.value, steps));
+    for (const GraphOutput& output : graph.outputs())
+      outputs.push_back(operand_of(scope, output.value, steps));
     for (const StateUpdate& update : graph.updates()) {
       const ValueId state = operand_of(scope, update.state, steps).value;
       const ValueId next = contiguous(operand_of(scope, update.next, steps), steps).value;
@@ -106,9 +116,11 @@ class Lowering {
     const std::vector<Operand> outputs = lower(graph, nullptr, steps);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorType& type = graph.outputs()[i].value.type();
-      lowered_.outputs.push_back({graph.outputs()[i].name, contiguous(outputs[i], steps).value, type});
+      lowered_.outputs.push_back(
+          {graph.outputs()[i].name, contiguous(outputs[i], steps).value, type});
     }
-    for (const Lowered::Update& update : lowered_.updates) steps.add(Copy{update.next, update.state});
+    for (const Lowered::Update& update : lowered_.updates)
+      steps.add(Copy{update.next, update.state});
     lowered_.steps = std::move(steps);
     return std::move(lowered_);
   }
@@ -121,7 +133,8 @@ class Lowering {
     std::set<std::pair<int, int>> fetched;
   };
 
-  ValueId make_value(ValueKind kind, const std::string& name, const TensorType& type, int node = -1, int result = 0) {
+  ValueId make_value(ValueKind kind, const std::string& name, const TensorType& type, int node = -1,
+                     int result = 0) {
     lowered_.values.push_back({kind, name, type, node, result, {}});
     return static_cast<ValueId>(lowered_.values.size()) - 1;
   }
@@ -147,10 +160,14 @@ class Lowering {
     if (made) return known[size_t(value.result)];
     const Node& node = value.producer();
     const auto& host = node.host_values[size_t(value.result)];
-    require(host.has_value(), node.op->name, ": the value of '", node.name, "' is not known on the host");
-    const Operand to = whole(make_value(ValueKind::result, node.name, value.type(), value.node), value.type());
-    if (traits_.on_host()) add(host_value_step(*host, to.value), value.node, steps);
-    else emit(write_host_value(*host, to, traits_), value.node, steps);
+    require(host.has_value(), node.op->name, ": the value of '", node.name,
+            "' is not known on the host");
+    const Operand to =
+        whole(make_value(ValueKind::result, node.name, value.type(), value.node), value.type());
+    if (traits_.on_host())
+      add(host_value_step(*host, to.value), value.node, steps);
+    else
+      emit(write_host_value(*host, to, traits_), value.node, steps);
     known.resize(std::max(known.size(), size_t(value.result) + 1), Operand{});
     return known[size_t(value.result)] = to;
   }
@@ -159,7 +176,8 @@ class Lowering {
   void fetch(Scope& scope, Value value, const Node& reader, Steps& steps) {
     if (scope.bindable[size_t(value.node)]) return;
     const auto& host = value.producer().host_values[size_t(value.result)];
-    if (!host || !host->own_symbols || !scope.fetched.emplace(value.node, value.result).second) return;
+    if (!host || !host->own_symbols || !scope.fetched.emplace(value.node, value.result).second)
+      return;
     const Operand operand = contiguous(operand_of(scope, value, steps), steps);
     Fetch step{operand.value, value.dtype(), host->elements,
                text(reader.op->name, " needs the values of '", value.producer().name, "'")};
@@ -177,7 +195,10 @@ class Lowering {
     const Dims& whole_shape = lowered_.values[size_t(operand.value)].type.shape;
     if (operand.contiguous() && count(operand.shape) == count(whole_shape)) return operand;
     const TensorType type{operand.dtype, operand.shape};
-    const Operand copy = whole(make_value(ValueKind::temporary, lowered_.values[size_t(operand.value)].name + ".copy", type), type);
+    const Operand copy =
+        whole(make_value(ValueKind::temporary,
+                         lowered_.values[size_t(operand.value)].name + ".copy", type),
+              type);
     emit(copy_steps(operand, copy), -1, steps);
     return copy;
   }
@@ -191,11 +212,14 @@ class Lowering {
   void emit(Dispatch dispatch, int node, Steps& steps) {
     std::vector<Dispatch> packing;
     for (Operand& operand : dispatch.operands) {
-      if (operand.access == Access::read || dispatch.writes_words || !is_packed(operand.dtype, traits_)) continue;
-      require(operand.access == Access::write, dispatch.kernel.name, ": cannot update packed ", operand.dtype,
-              " in place");
+      if (operand.access == Access::read || dispatch.writes_words ||
+          !is_packed(operand.dtype, traits_))
+        continue;
+      require(operand.access == Access::write, dispatch.kernel.name, ": cannot update packed ",
+              operand.dtype, " in place");
       const TensorType wide{unpacked(operand.dtype), operand.shape};
-      Operand temporary = whole(make_value(ValueKind::temporary, dispatch.kernel.name + ".wide", wide), wide);
+      Operand temporary =
+          whole(make_value(ValueKind::temporary, dispatch.kernel.name + ".wide", wide), wide);
       packing.push_back(copy_view(temporary, operand, traits_));
       operand.value = temporary.value;
       operand.dtype = wide.dtype;
@@ -231,10 +255,14 @@ class Lowering {
   // Why a node cannot run on this device; empty when it can.
   std::string host_reason(const Node& node) const {
     if (!node.op->lower)
-      return node.op->host_reason.empty() ? text("there is no kernel for ", node.op->name) : node.op->host_reason;
-    const auto beyond = [&](const TensorType& type) { return !device_storage(type.dtype, traits_).exists; };
+      return node.op->host_reason.empty() ? text("there is no kernel for ", node.op->name)
+                                          : node.op->host_reason;
+    const auto beyond = [&](const TensorType& type) {
+      return !device_storage(type.dtype, traits_).exists;
+    };
     for (const Value& input : node.inputs)
-      if (input.present() && beyond(input.type())) return text(input.dtype(), " does not exist on a device");
+      if (input.present() && beyond(input.type()))
+        return text(input.dtype(), " does not exist on a device");
     for (const TensorType& type : node.types)
       if (beyond(type)) return text(type.dtype, " does not exist on a device");
     if (!node.op->elementwise) return "";
@@ -242,10 +270,11 @@ class Lowering {
     const DType dtype = node.inputs.back().dtype();
     if ((dtype == DType::i64 || dtype == DType::u64) && !scalar.safe_i64)
       return text(node.op->name, " of ", dtype, " may leave the 32 bits a device has");
-    const std::string* formulas[] = {&scalar.floating_wgsl, &scalar.signed_wgsl, &scalar.unsigned_wgsl,
-                                     &scalar.boolean_wgsl};
+    const std::string* formulas[] = {&scalar.floating_wgsl, &scalar.signed_wgsl,
+                                     &scalar.unsigned_wgsl, &scalar.boolean_wgsl};
     const auto dtype_class = static_cast<size_t>(info(dtype).dtype_class);
-    if (dtype_class > 3 || formulas[dtype_class]->empty()) return text(node.op->name, " of ", dtype, " has no kernel");
+    if (dtype_class > 3 || formulas[dtype_class]->empty())
+      return text(node.op->name, " of ", dtype, " has no kernel");
     return "";
   }
 
@@ -255,7 +284,8 @@ class Lowering {
     std::vector<const HostValue*> hosts;
     for (const Value& operand : node.inputs) {
       types.push_back(operand.present() ? &operand.type() : nullptr);
-      const auto* known = operand.present() ? &operand.producer().host_values[size_t(operand.result)] : nullptr;
+      const auto* known =
+          operand.present() ? &operand.producer().host_values[size_t(operand.result)] : nullptr;
       hosts.push_back(known && known->has_value() ? &**known : nullptr);
     }
     const InferSite infer{*node.op, types, node.attrs, hosts, {}, nullptr};
@@ -271,19 +301,24 @@ class Lowering {
     const Node& node = scope.graph.node(at);
     std::vector<Operand> inputs;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const bool host = std::count(node.op->host_inputs.begin(), node.op->host_inputs.end(), i) != 0;
+      const bool host =
+          std::count(node.op->host_inputs.begin(), node.op->host_inputs.end(), i) != 0;
       if (host && node.inputs[i].present()) fetch(scope, node.inputs[i], node, steps);
-      if (!node.inputs[i].present()) inputs.emplace_back();
-      else if (host) inputs.push_back(known_or_none(scope, node.inputs[i]));
-      else inputs.push_back(operand_of(scope, node.inputs[i], steps));
+      if (!node.inputs[i].present())
+        inputs.emplace_back();
+      else if (host)
+        inputs.push_back(known_or_none(scope, node.inputs[i]));
+      else
+        inputs.push_back(operand_of(scope, node.inputs[i], steps));
     }
     if (!inputs.empty() && inputs[0].value >= 0)
       if (const auto view = as_view(node, inputs[0])) return {*view};
 
     std::vector<Operand> results;
     for (size_t r = 0; r < node.types.size(); ++r)
-      results.push_back(whole(make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name, node.types[r], at,
-                                         static_cast<int>(r)), node.types[r]));
+      results.push_back(whole(make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name,
+                                         node.types[r], at, static_cast<int>(r)),
+                              node.types[r]));
     const bool native = traits_.on_host() && !has_body(node);
     const std::string reason = native ? "" : host_reason(node);
     if (native || !reason.empty()) {
@@ -295,14 +330,18 @@ class Lowering {
       add(reference_step(node, inputs, ids, reason), at, steps);
       return results;
     }
-    const LowerSite site{node, traits_, options_.choices, inputs, results,
-                         [&](const TensorType& type) {
-                           return make_value(ValueKind::temporary, node.name + ".temporary", type);
-                         },
-                         [&](const GraphPtr& body, const std::vector<Operand>& operands, const std::string& counter) {
-                           return lower_body(*body, operands, counter, at);
-                         },
-                         [&](const Operand& from, const Operand& to) { return copy_steps(from, to); }};
+    const LowerSite site{
+        node,
+        traits_,
+        options_.choices,
+        inputs,
+        results,
+        [&](const TensorType& type) {
+          return make_value(ValueKind::temporary, node.name + ".temporary", type);
+        },
+        [&](const GraphPtr& body, const std::vector<Operand>& operands,
+            const std::string& counter) { return lower_body(*body, operands, counter, at); },
+        [&](const Operand& from, const Operand& to) { return copy_steps(from, to); }};
     emit(node.op->lower(site), at, steps);
     return results;
   }
@@ -312,8 +351,8 @@ class Lowering {
     return size_t(value.result) < known.size() ? known[size_t(value.result)] : Operand{};
   }
 
-  LoweredBody lower_body(const Graph& body, const std::vector<Operand>& inputs, const std::string& counter,
-                         int node) {
+  LoweredBody lower_body(const Graph& body, const std::vector<Operand>& inputs,
+                         const std::string& counter, int node) {
     const std::shared_ptr<Graph> graph = instantiate(body, inputs, counter, fresh_symbols_);
     lowered_.bodies.push_back(graph);
     const int outer = body_of_;

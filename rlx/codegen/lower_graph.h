@@ -12,6 +12,7 @@ struct LowerOptions {
 };
 
 // The graph must outlive what is made of it.
-Lowered lower_graph(const Graph& graph, const DeviceTraits& traits, const LowerOptions& options = {});
+Lowered lower_graph(const Graph& graph, const DeviceTraits& traits,
+                    const LowerOptions& options = {});
 
 }  // namespace rlx

@@ -15,10 +15,12 @@ bool has_offset(const Operand& operand) { return !operand.layout.offset.is(0); }
 std::string index_function(const Operand& operand) {
   const ViewDims view = collapse(operand.shape, operand.layout);
   std::string body = text("fn index_", operand.name, "(i: u32) -> u32 {\n");
-  body += has_offset(operand) ? text("  var at = params.", operand.name, "_offset;\n") : "  var at = 0u;\n";
+  body += has_offset(operand) ? text("  var at = params.", operand.name, "_offset;\n")
+                              : "  var at = 0u;\n";
   if (!view.shape.empty()) body += "  var rest = i;\n";
   const auto entry = [&](size_t d, size_t part) {
-    return text("params.", operand.name, "_view[", (2 * d + part) / 4, "][", (2 * d + part) % 4, "]");
+    return text("params.", operand.name, "_view[", (2 * d + part) / 4, "][", (2 * d + part) % 4,
+                "]");
   };
   for (size_t d = view.shape.size(); d-- > 0;) {
     const std::string index = d == 0 ? "rest" : text("(rest % ", entry(d, 0), ")");
@@ -28,13 +30,14 @@ std::string index_function(const Operand& operand) {
   return body + "  return at;\n}\n";
 }
 
-
-std::string load_expression(const Operand& operand, const DeviceStorage& storage, const std::string& at) {
+std::string load_expression(const Operand& operand, const DeviceStorage& storage,
+                            const std::string& at) {
   const std::string buffer = "buffer_" + operand.name;
   if (storage.elements_per_word == 1) {
     if (operand.vec4) return text("f32(", buffer, '[', at, " / 4u][", at, " % 4u])");
     if (operand.dtype == DType::boolean) return text(buffer, '[', at, "] != 0u");
-    if (storage.element != storage.compute) return text(storage.compute, '(', buffer, '[', at, "])");
+    if (storage.element != storage.compute)
+      return text(storage.compute, '(', buffer, '[', at, "])");
     return text(buffer, '[', at, ']');
   }
   const int64_t per_word = storage.elements_per_word, bits = 32 / per_word;
@@ -43,7 +46,8 @@ std::string load_expression(const Operand& operand, const DeviceStorage& storage
   if (operand.dtype == DType::f16) return text("unpack2x16float(", word, ")[", at, " % 2u]");
   if (operand.dtype == DType::bf16)
     return text("bitcast<f32>((", word, " >> (", shift, ")) << 16u)");
-  if (storage.compute == "i32") return text("extractBits(bitcast<i32>(", word, "), ", shift, ", ", bits, "u)");
+  if (storage.compute == "i32")
+    return text("extractBits(bitcast<i32>(", word, "), ", shift, ", ", bits, "u)");
   return text("extractBits(", word, ", ", shift, ", ", bits, "u)");
 }
 
@@ -60,14 +64,19 @@ constexpr const char* kF16Bits = R"(fn f16_bits(v: f32) -> u32 {
 
 std::string pack_expression(DType dtype) {  // of v, in the low bits of a word
   switch (dtype) {
-    case DType::f16: return "f16_bits(v)";
+    case DType::f16:
+      return "f16_bits(v)";
     case DType::bf16:
       return "select((bitcast<u32>(v) + 0x7fffu + ((bitcast<u32>(v) >> 16u) & 1u)) >> 16u, "
              "(bitcast<u32>(v) >> 16u) | 0x40u, (bitcast<u32>(v) & 0x7fffffffu) > 0x7f800000u)";
-    case DType::i8: return "bitcast<u32>(v) & 0xffu";
-    case DType::i16: return "bitcast<u32>(v) & 0xffffu";
-    case DType::u8: return "v & 0xffu";
-    default: return "v & 0xffffu";
+    case DType::i8:
+      return "bitcast<u32>(v) & 0xffu";
+    case DType::i16:
+      return "bitcast<u32>(v) & 0xffffu";
+    case DType::u8:
+      return "v & 0xffu";
+    default:
+      return "v & 0xffffu";
   }
 }
 
@@ -84,11 +93,13 @@ std::string loads(const Operand& operand, const DeviceStorage& storage) {
   }
   if (operand.window) at = text(at, " - params.", operand.name, "_base");
   const std::string body = at == "i" ? "" : text("  let at = ", at, ";\n");
-  functions += text("fn load_", operand.name, "(i: u32) -> ", storage.compute, " {\n", body, "  return ",
-                    load_expression(operand, storage, body.empty() ? "i" : "at"), ";\n}\n");
+  functions +=
+      text("fn load_", operand.name, "(i: u32) -> ", storage.compute, " {\n", body, "  return ",
+           load_expression(operand, storage, body.empty() ? "i" : "at"), ";\n}\n");
   if (operand.vec4)
-    functions += text("fn load4_", operand.name, "(i: u32) -> vec4<f32> {\n  return vec4<f32>(buffer_",
-                      operand.name, "[i]);\n}\n");
+    functions +=
+        text("fn load4_", operand.name, "(i: u32) -> vec4<f32> {\n  return vec4<f32>(buffer_",
+             operand.name, "[i]);\n}\n");
   return functions;
 }
 
@@ -97,19 +108,23 @@ std::string stores(const Operand& operand, const DeviceStorage& storage) {
   if (storage.elements_per_word == 1) {
     std::string functions;
     if (!operand.vec4)
-      functions = text("fn store_", operand.name, "(i: u32, v: ", storage.compute, ") {\n  buffer_", operand.name,
-                       "[i", base, "] = ", store_expression(operand, storage), ";\n}\n");
+      functions =
+          text("fn store_", operand.name, "(i: u32, v: ", storage.compute, ") {\n  buffer_",
+               operand.name, "[i", base, "] = ", store_expression(operand, storage), ";\n}\n");
     else
-      functions = text("fn store_", operand.name, "(i: u32, v: f32) {\n  buffer_", operand.name, "[i / 4u][i % 4u] = ",
-                       storage.element, "(v);\n}\nfn store4_", operand.name, "(i: u32, v: vec4<f32>) {\n  buffer_",
-                       operand.name, "[i] = vec4<", storage.element, ">(v);\n}\n");
+      functions = text("fn store_", operand.name, "(i: u32, v: f32) {\n  buffer_", operand.name,
+                       "[i / 4u][i % 4u] = ", storage.element, "(v);\n}\nfn store4_", operand.name,
+                       "(i: u32, v: vec4<f32>) {\n  buffer_", operand.name, "[i] = vec4<",
+                       storage.element, ">(v);\n}\n");
     return functions;
   }
   const int64_t per_word = storage.elements_per_word;
-  const std::string word_base = operand.window ? text(" - params.", operand.name, "_base / ", per_word, "u") : "";
+  const std::string word_base =
+      operand.window ? text(" - params.", operand.name, "_base / ", per_word, "u") : "";
   return text("fn pack_", operand.name, "(v: ", storage.compute, ", k: u32) -> u32 {\n  return (",
-              pack_expression(operand.dtype), ") << (k * ", 32 / per_word, "u);\n}\nfn store_word_", operand.name,
-              "(i: u32, word: u32) {\n  buffer_", operand.name, "[i", word_base, "] = word;\n}\n");
+              pack_expression(operand.dtype), ") << (k * ", 32 / per_word, "u);\n}\nfn store_word_",
+              operand.name, "(i: u32, word: u32) {\n  buffer_", operand.name, "[i", word_base,
+              "] = word;\n}\n");
 }
 
 std::string declaration(const Operand& operand, const DeviceStorage& storage, size_t binding) {
@@ -117,8 +132,8 @@ std::string declaration(const Operand& operand, const DeviceStorage& storage, si
   const std::string element = operand.atomic ? text("atomic<", storage.element, '>')
                               : operand.vec4 ? text("vec4<", storage.element, '>')
                                              : storage.element;
-  return text("@group(0) @binding(", binding, ") var<storage, ", access, "> buffer_", operand.name, ": array<",
-              element, ">;\n");
+  return text("@group(0) @binding(", binding, ") var<storage, ", access, "> buffer_", operand.name,
+              ": array<", element, ">;\n");
 }
 
 std::string constants_text(const Dispatch& dispatch) {
@@ -175,7 +190,8 @@ ViewDims collapse(const Dims& shape, const Layout& layout) {
 
 Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits) {
   const DeviceStorage storage = device_storage(operand.dtype, traits);
-  const int64_t elements = std::max<int64_t>(traits.storage_alignment / storage.bytes, storage.elements_per_word);
+  const int64_t elements =
+      std::max<int64_t>(traits.storage_alignment / storage.bytes, storage.elements_per_word);
   const Dim first = floor_div(operand.window->first, elements) * Dim(elements);
   return {first, operand.window->first + operand.window->count - first};
 }
@@ -191,14 +207,18 @@ ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) 
         entries.push_back(view.strides[d]);
       }
       if (!entries.empty()) lists.emplace_back(operand.name + "_view", entries);
-      if (has_offset(operand)) scalars.emplace_back(operand.name + "_offset", operand.layout.offset);
+      if (has_offset(operand))
+        scalars.emplace_back(operand.name + "_offset", operand.layout.offset);
     }
-    if (operand.window) scalars.emplace_back(operand.name + "_base", aligned_window(operand, traits).first);
+    if (operand.window)
+      scalars.emplace_back(operand.name + "_base", aligned_window(operand, traits).first);
   }
   if (dispatch.flags_errors) scalars.emplace_back("flag_code", Dim(dispatch.flag_code));
   for (const Param& param : dispatch.params)
-    if (param.kind != Param::Kind::list) scalars.push_back(param);
-    else if (!param.list.empty()) lists.push_back(param);
+    if (param.kind != Param::Kind::list)
+      scalars.push_back(param);
+    else if (!param.list.empty())
+      lists.push_back(param);
 
   ParamLayout layout;
   for (Param& param : lists) {
@@ -214,8 +234,11 @@ ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) 
   return layout;
 }
 
-void write_params(const ParamLayout& layout, const SymbolValues& symbols, std::span<std::byte> bytes) {
-  const auto put = [&](int64_t offset, const auto& value) { std::memcpy(bytes.data() + offset, &value, 4); };
+void write_params(const ParamLayout& layout, const SymbolValues& symbols,
+                  std::span<std::byte> bytes) {
+  const auto put = [&](int64_t offset, const auto& value) {
+    std::memcpy(bytes.data() + offset, &value, 4);
+  };
   const auto word = [&](const std::string& name, const Dim& dim) {
     const int64_t value = dim.value(symbols);
     if (value > std::numeric_limits<uint32_t>::max() || value < std::numeric_limits<int32_t>::min())
@@ -224,8 +247,10 @@ void write_params(const ParamLayout& layout, const SymbolValues& symbols, std::s
   };
   for (const ParamSlot& slot : layout.slots) {
     const Param& param = slot.param;
-    if (param.kind == Param::Kind::f32) put(slot.offset, static_cast<float>(param.real));
-    else if (param.kind != Param::Kind::list) put(slot.offset, word(param.name, param.number));
+    if (param.kind == Param::Kind::f32)
+      put(slot.offset, static_cast<float>(param.real));
+    else if (param.kind != Param::Kind::list)
+      put(slot.offset, word(param.name, param.number));
     else
       for (size_t i = 0; i < param.list.size(); ++i)
         put(slot.offset + static_cast<int64_t>(4 * i), word(param.name, param.list[i]));
@@ -243,13 +268,15 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
     const DeviceStorage storage = device_storage(operand.dtype, traits);
     f16 |= storage.element == "f16";
     head += declaration(operand, storage, binding++);
-    kernel.bindings.push_back(operand.access == Access::read && operand.atomic ? Access::read_write : operand.access);
+    kernel.bindings.push_back(operand.access == Access::read && operand.atomic ? Access::read_write
+                                                                               : operand.access);
     if (operand.atomic) continue;
     if (operand.access != Access::write) functions += loads(operand, storage);
     if (operand.access != Access::read) functions += stores(operand, storage);
   }
   if (dispatch.flags_errors) {
-    head += text("@group(0) @binding(", binding++, ") var<storage, read_write> error_flag: array<atomic<u32>>;\n");
+    head += text("@group(0) @binding(", binding++,
+                 ") var<storage, read_write> error_flag: array<atomic<u32>>;\n");
     functions += "fn raise_flag() { atomicMax(&error_flag[0], params.flag_code); }\n";
     kernel.bindings.push_back(Access::read_write);
   }
@@ -287,8 +314,8 @@ std::string map_error(const RenderedKernel& kernel, const std::string& message) 
     for (const auto& candidate : kernel.sections)
       if (candidate.first_line <= line) section = &candidate;
     const std::string file = section->file.empty() ? "(generated)" : section->file;
-    return text(file, ':', line - section->first_line + 1, message.substr(line_end, column_end - line_end), ": ",
-                message);
+    return text(file, ':', line - section->first_line + 1,
+                message.substr(line_end, column_end - line_end), ": ", message);
   }
   return message;
 }

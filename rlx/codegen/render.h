@@ -1,5 +1,5 @@
-// Turns a dispatch into a WGSL module: everything around the kernel's own text is generated from its
-// operands and params, so that C++ and WGSL cannot disagree.
+// Turns a dispatch into a WGSL module: everything around the kernel's own text is generated from
+// its operands and params, so that C++ and WGSL cannot disagree.
 #pragma once
 
 #include <string>
@@ -37,7 +37,8 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits);
 ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits);
 
 // Writes the params' values under a binding; `bytes` has the layout's size.
-void write_params(const ParamLayout& layout, const SymbolValues& symbols, std::span<std::byte> bytes);
+void write_params(const ParamLayout& layout, const SymbolValues& symbols,
+                  std::span<std::byte> bytes);
 
 // A window moved down to where a binding may start, in elements.
 Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits);

@@ -15,7 +15,8 @@ struct CaseInput {
     normal,    // floats about 0; integers in [-9, 9] ([0, 9] when unsigned); bools
     positive,  // floats in [0.1, 3]; integers in [1, 9]
     index,     // integers in [0, limit)
-    special,   // normal, with NaN, infinities, zeros of both signs, subnormals and extremes strewn in
+    special,   // normal, with NaN, infinities, zeros of both signs, subnormals and extremes strewn
+               // in
     given,     // `tensor`
     absent,
   };
@@ -35,18 +36,18 @@ struct OpCase {
   std::string op;
   std::vector<CaseInput> inputs;
   Attrs attrs = {};
-  std::string why;     // this row: "longer than a workgroup"
-  int64_t terms = 1;   // how many roundings a result accumulates: the length of a sum
-  double slack = 1;    // more tolerance than computed, with the reason in `why`
+  std::string why;            // this row: "longer than a workgroup"
+  int64_t terms = 1;          // how many roundings a result accumulates: the length of a sum
+  double slack = 1;           // more tolerance than computed, with the reason in `why`
   SymbolValues symbols = {};  // values of the symbols in the inputs' types
   bool gradient = true;       // check it too, where the op has one and the dtype is f32
 };
 
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> reduction_cases();
-std::vector<OpCase> linear_cases();    // matmul, linear, quantised_matmul, conv2d
-std::vector<OpCase> attention_cases(); // attention, rope
-std::vector<OpCase> indexing_cases();  // gather, scatter, concat, slice, views, top_k, sort
+std::vector<OpCase> linear_cases();     // matmul, linear, quantised_matmul, conv2d
+std::vector<OpCase> attention_cases();  // attention, rope
+std::vector<OpCase> indexing_cases();   // gather, scatter, concat, slice, views, top_k, sort
 // All of them.
 std::vector<OpCase> op_cases();
 

@@ -1,5 +1,5 @@
 // Damaged files: whatever the bytes, a reader gives a result or an Error and nothing else. The
-// seeds are fixed, so that a failure can be had again.
+// seeds are fixed, so that a failure can be had again; --gtest_shuffle gives others.
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,9 @@ using Words = std::vector<std::string>;
 // Changes a few places of a text that was right.
 class Mutator {
  public:
-  Mutator(uint64_t seed, const Words& words) : engine_(seed), words_(words) {}
+  Mutator(uint64_t seed, const Words& words)
+      : engine_(seed + static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed())),
+        words_(words) {}
 
   std::string mutate(std::string text) {
     for (size_t times = 1 + below(4); times > 0; --times) change(text);

@@ -26,18 +26,22 @@ bool same(const T& a, const T& b) {
 }  // namespace
 
 const char* Attr::kind() const {
-  static constexpr const char* kKinds[] = {
-      "a bool",           "an integer",        "a float",           "a string",
-      "a dtype",          "a shape",           "a list of bools",   "a list of integers",
-      "a list of floats", "a list of strings", "a list of dtypes",  "a list of shapes",
-      "a tensor",         "a graph"};
+  static constexpr const char* kKinds[] = {"a bool",           "an integer",
+                                           "a float",          "a string",
+                                           "a dtype",          "a shape",
+                                           "a list of bools",  "a list of integers",
+                                           "a list of floats", "a list of strings",
+                                           "a list of dtypes", "a list of shapes",
+                                           "a tensor",         "a graph"};
   return kKinds[value_.index()];
 }
 
 bool Attr::operator==(const Attr& other) const {
   if (value_.index() != other.value_.index()) return false;
   return std::visit(
-      [&](const auto& value) { return same(value, std::get<std::decay_t<decltype(value)>>(other.value_)); },
+      [&](const auto& value) {
+        return same(value, std::get<std::decay_t<decltype(value)>>(other.value_));
+      },
       value_);
 }
 

@@ -25,8 +25,8 @@ using Shapes = std::vector<Dims>;
 
 class Attr {
  public:
-  using Variant = std::variant<bool, int64_t, double, std::string, DType, Dims, Bools, Ints, Floats, Strings,
-                               DTypes, Shapes, Tensor, GraphPtr>;
+  using Variant = std::variant<bool, int64_t, double, std::string, DType, Dims, Bools, Ints, Floats,
+                               Strings, DTypes, Shapes, Tensor, GraphPtr>;
 
   // Not explicit: {{"axis", -1}, {"keep", true}} should read as it looks. NOLINTBEGIN
   Attr(bool value) : value_(value) {}
@@ -76,7 +76,8 @@ class Attrs {
     const auto found = attrs_.find(name);
     if (found == attrs_.end()) return nullptr;
     const T* value = std::get_if<T>(&found->second.variant());
-    require(value != nullptr, "attribute '", name, "' is ", found->second.kind(), ", which is not what the op takes");
+    require(value != nullptr, "attribute '", name, "' is ", found->second.kind(),
+            ", which is not what the op takes");
     return value;
   }
   bool has(const std::string& name) const { return attrs_.count(name) != 0; }

@@ -11,7 +11,8 @@ HostValue host_value_of(const Tensor& tensor) {
 
 // The concrete result types of a node whose operands are at hand. Where the op itself must tell
 // (a data-dependent extent), the type stays symbolic.
-Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs, SymbolValues& symbols) {
+Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs,
+                     SymbolValues& symbols) {
   std::deque<TensorType> types;
   std::deque<HostValue> hosts;
   std::vector<const TensorType*> type_refs;
@@ -28,7 +29,8 @@ Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs,
   Inferred inferred = infer_types(*node.op, type_refs, host_refs, node.attrs, fresh);
   for (const DimCheck& check : inferred.checks)
     if (check.a.value(symbols) != check.b.value(symbols))
-      fail(ErrorKind::invalid_input, check.what, " (", check.a.value(symbols), " and ", check.b.value(symbols), ')');
+      fail(ErrorKind::invalid_input, check.what, " (", check.a.value(symbols), " and ",
+           check.b.value(symbols), ')');
   return inferred.types;
 }
 
@@ -43,7 +45,8 @@ bool is_bound(const Dims& shape, const SymbolValues& symbols) {
 void bind_results(const Node& node, const std::vector<Tensor>& results, SymbolValues& symbols) {
   for (size_t r = 0; r < results.size(); ++r) {
     for (size_t d = 0; d < node.types[r].shape.size(); ++d)
-      if (const auto symbol = node.types[r].shape[d].symbol()) symbols.emplace(*symbol, results[r].shape()[d]);
+      if (const auto symbol = node.types[r].shape[d].symbol())
+        symbols.emplace(*symbol, results[r].shape()[d]);
     if (!node.host_values[r]) continue;
     const auto& elements = node.host_values[r]->elements;
     for (size_t i = 0; i < elements.size(); ++i)
@@ -52,7 +55,8 @@ void bind_results(const Node& node, const std::vector<Tensor>& results, SymbolVa
   }
 }
 
-std::vector<Tensor> run_node(const Node& node, const std::vector<const Tensor*>& inputs, SymbolValues& symbols) {
+std::vector<Tensor> run_node(const Node& node, const std::vector<const Tensor*>& inputs,
+                             SymbolValues& symbols) {
   std::vector<Tensor> results;
   for (const TensorType& type : concrete_types(node, inputs, symbols))
     results.push_back(is_bound(type.shape, symbols) ? Tensor(type.dtype, bound(type.shape, symbols))
@@ -68,21 +72,25 @@ Tensor source_tensor(const Node& node, const TensorMap& inputs, const EvaluateOp
   const TensorType& type = node.types[0];
   if (is_state(node)) {
     if (options.states)
-      if (const auto found = options.states->find(node.name); found != options.states->end()) return found->second;
+      if (const auto found = options.states->find(node.name); found != options.states->end())
+        return found->second;
     return {type.dtype, concrete(type.shape)};
   }
   if (const Tensor* tensor = tensor_of(node)) return *tensor;
   const auto found = inputs.find(node.name);
-  if (found == inputs.end()) fail(ErrorKind::invalid_input, "run: ", node.op->name, " '", node.name, "' is missing");
+  if (found == inputs.end())
+    fail(ErrorKind::invalid_input, "run: ", node.op->name, " '", node.name, "' is missing");
   bind_input(node.name, type, found->second.type(), symbols);
   return found->second;
 }
 
 }  // namespace
 
-void bind_input(const std::string& name, const TensorType& type, const TensorType& tensor, SymbolValues& symbols) {
+void bind_input(const std::string& name, const TensorType& type, const TensorType& tensor,
+                SymbolValues& symbols) {
   const auto differ = [&](const std::string& why) {
-    fail(ErrorKind::invalid_input, "run: input '", name, "' is ", tensor, ", the graph wants ", type, why);
+    fail(ErrorKind::invalid_input, "run: input '", name, "' is ", tensor, ", the graph wants ",
+         type, why);
   };
   if (tensor.dtype != type.dtype || tensor.shape.size() != type.shape.size()) differ("");
   for (size_t i = 0; i < type.shape.size(); ++i) {
@@ -112,7 +120,8 @@ Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateO
       }
       std::vector<const Tensor*> operands;
       for (const Value& input : node.inputs)
-        operands.push_back(input.present() ? &results[size_t(input.node)][size_t(input.result)] : nullptr);
+        operands.push_back(input.present() ? &results[size_t(input.node)][size_t(input.result)]
+                                           : nullptr);
       results.push_back(run_node(node, operands, symbols));
     } catch (Error& error) {
       error.add_note(text("at node '", node.name, "'"));
@@ -121,7 +130,8 @@ Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateO
   }
   const auto at = [&](Value value) { return results[size_t(value.node)][size_t(value.result)]; };
   Evaluation evaluation;
-  for (const GraphOutput& output : graph.outputs()) evaluation.outputs.emplace(output.name, at(output.value));
+  for (const GraphOutput& output : graph.outputs())
+    evaluation.outputs.emplace(output.name, at(output.value));
   for (size_t i = 0; i < graph.nodes().size(); ++i)
     if (is_state(graph.nodes()[i])) evaluation.states[graph.nodes()[i].name] = results[i][0];
   for (const StateUpdate& update : graph.updates())
@@ -137,7 +147,8 @@ std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& 
     if (is_input(node)) named[node.name] = inputs.at(next++);
   Evaluation evaluation = evaluate(body, named);
   std::vector<Tensor> outputs;
-  for (const GraphOutput& output : body.outputs()) outputs.push_back(evaluation.outputs.at(output.name));
+  for (const GraphOutput& output : body.outputs())
+    outputs.push_back(evaluation.outputs.at(output.name));
   return outputs;
 }
 

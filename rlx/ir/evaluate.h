@@ -22,7 +22,8 @@ struct EvaluateOptions {
   bool keep_results = false;
 };
 
-Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateOptions& options = {});
+Evaluation evaluate(const Graph& graph, const TensorMap& inputs,
+                    const EvaluateOptions& options = {});
 
 // The outputs of a body, in order; its inputs in order.
 std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& inputs);

@@ -21,29 +21,30 @@ OpDef source(const char* name) {
 void check_unique(const GraphData& graph, const OpDef& op, const std::string& name) {
   require(!name.empty(), op.name, ": needs a name");
   for (const Node& node : graph.nodes)
-    require(node.op.get() != &op || node.name != name, op.name, ": there is one named '", name, "' already");
+    require(node.op.get() != &op || node.name != name, op.name, ": there is one named '", name,
+            "' already");
 }
 
 void check_arity(const OpDef& op, const Values& inputs) {
   const Arity& arity = op.inputs;
   if (inputs.size() < arity.min || inputs.size() > arity.max) {
-    const std::string wanted = arity.min == arity.max      ? text(arity.min)
-                               : arity.max == kMany ? text("at least ", arity.min)
-                                                           : text(arity.min, " to ", arity.max);
-    fail(ErrorKind::invalid_graph, op.name, ": takes ", wanted, arity.max == 1 ? " input" : " inputs", ", got ",
-         inputs.size());
+    const std::string wanted = arity.min == arity.max ? text(arity.min)
+                               : arity.max == kMany   ? text("at least ", arity.min)
+                                                      : text(arity.min, " to ", arity.max);
+    fail(ErrorKind::invalid_graph, op.name, ": takes ", wanted,
+         arity.max == 1 ? " input" : " inputs", ", got ", inputs.size());
   }
   for (size_t i = 0; i < std::min(arity.min, inputs.size()); ++i)
-    require(inputs[i].present(), op.name, ": input ", i, " ('", arity.names.empty() ? "" : arity.names[i],
-            "') is missing");
+    require(inputs[i].present(), op.name, ": input ", i, " ('",
+            arity.names.empty() ? "" : arity.names[i], "') is missing");
 }
 
 // Refuses attributes the op does not take and fills in the defaults of those it does.
 Attrs complete(const OpDef& op, Attrs attrs) {
   for (const auto& [name, attr] : attrs) {
     const std::string& given = name;  // emscripten's compiler captures no structured binding
-    const bool known =
-        std::any_of(op.attrs.begin(), op.attrs.end(), [&](const AttrSpec& spec) { return spec.name == given; });
+    const bool known = std::any_of(op.attrs.begin(), op.attrs.end(),
+                                   [&](const AttrSpec& spec) { return spec.name == given; });
     if (known) continue;
     std::vector<std::string> names;
     for (const AttrSpec& spec : op.attrs) names.push_back(spec.name);
@@ -52,8 +53,10 @@ Attrs complete(const OpDef& op, Attrs attrs) {
   }
   for (const AttrSpec& spec : op.attrs) {
     if (attrs.has(spec.name)) continue;
-    if (spec.otherwise) attrs.set(spec.name, *spec.otherwise);
-    else require(spec.optional, op.name, ": attribute '", spec.name, "' is missing");
+    if (spec.otherwise)
+      attrs.set(spec.name, *spec.otherwise);
+    else
+      require(spec.optional, op.name, ": attribute '", spec.name, "' is missing");
   }
   return attrs;
 }
@@ -62,11 +65,11 @@ constexpr int64_t kMaxHostElements = 64;
 
 }  // namespace
 
-#define RLX_SOURCE(kind)                          \
-  const OpDef& kind##_op() {                      \
-    static const OpDef op = source(#kind);        \
-    return op;                                    \
-  }                                               \
+#define RLX_SOURCE(kind)                   \
+  const OpDef& kind##_op() {               \
+    static const OpDef op = source(#kind); \
+    return op;                             \
+  }                                        \
   bool is_##kind(const Node& node) { return node.op.get() == &kind##_op(); }
 RLX_SOURCE(input)
 RLX_SOURCE(weight)
@@ -82,10 +85,12 @@ const Tensor* tensor_of(const Node& node) {
   return is_constant(node) || is_weight(node) ? node.attrs.find<Tensor>("value") : nullptr;
 }
 
-Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& attrs, const std::string& name) {
+Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& attrs,
+                        const std::string& name) {
   Node node{static_op(op), {}, attrs, {type}, name};
   if (const Tensor* value = tensor_of(node)) {
-    require(value->type() == type, op.name, " '", name, "': its tensor is ", value->type(), ", not ", type);
+    require(value->type() == type, op.name, " '", name, "': its tensor is ", value->type(),
+            ", not ", type);
     if (is_constant(node) && is_integer(type.dtype) && value->count() <= kMaxHostElements) {
       HostValue host{value->shape(), {}};
       for (int64_t i = 0; i < value->count(); ++i) host.elements.emplace_back(value->integer_at(i));
@@ -116,15 +121,17 @@ Value Graph::constant(const Tensor& tensor, const std::string& name) {
   return add_source(constant_op(), tensor.type(), {{"value", tensor}}, name);
 }
 Value Graph::state(const std::string& name, const TensorType& type) {
-  require(is_concrete(type.shape), "state '", name, "': ", type, " must have a fixed shape; use its capacity");
+  require(is_concrete(type.shape), "state '", name, "': ", type,
+          " must have a fixed shape; use its capacity");
   return add_source(state_op(), type, {}, name);
 }
 
 void Graph::update(Value state, Value next) {
-  require(state.graph == data_.get() && next.graph == data_.get(), "update: a value is of another graph");
+  require(state.graph == data_.get() && next.graph == data_.get(),
+          "update: a value is of another graph");
   require(is_state(state.producer()), "update: '", state.producer().name, "' is not a state");
-  require(state.type() == next.type(), "update: state '", state.producer().name, "' is ", state.type(),
-          ", its next value is ", next.type());
+  require(state.type() == next.type(), "update: state '", state.producer().name, "' is ",
+          state.type(), ", its next value is ", next.type());
   for (const StateUpdate& other : data_->updates)
     require(other.state != state, "update: state '", state.producer().name, "' is updated twice");
   data_->updates.push_back({state, next});
@@ -165,24 +172,28 @@ void make_symbols(GraphData& graph, Value value) {
   Node& node = graph.nodes[static_cast<size_t>(value.node)];
   const TensorType& type = value.type();
   const bool countable = is_integer(type.dtype) || type.dtype == DType::boolean;
-  if (!countable || !is_concrete(type.shape) || count(concrete(type.shape)) > kMaxHostElements) return;
+  if (!countable || !is_concrete(type.shape) || count(concrete(type.shape)) > kMaxHostElements)
+    return;
   const bool named = is_input(node) && is_symbol_name(node.name);
-  const std::string prefix = named ? node.name : text('v', value.node, value.result ? "r" : "",
-                                                      value.result ? text(value.result) : "");
+  const std::string prefix = named ? node.name
+                                   : text('v', value.node, value.result ? "r" : "",
+                                          value.result ? text(value.result) : "");
   HostValue host{concrete(type.shape), {}, true};
   const int64_t elements = count(host.shape);
   for (int64_t i = 0; i < elements; ++i) host.elements.emplace_back(text(prefix, '.', i));
   node.host_values[static_cast<size_t>(value.result)] = std::move(host);
 }
 
-Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attrs, const std::string& name) {
+Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attrs,
+             const std::string& name) {
   try {
     check_arity(*op, inputs);
     std::vector<const TensorType*> types;
     std::vector<const HostValue*> host_values;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Value& input = inputs[i];
-      require(!input.present() || input.graph == &graph, op->name, ": an operand is of another graph");
+      require(!input.present() || input.graph == &graph, op->name,
+              ": an operand is of another graph");
       types.push_back(input.present() ? &input.type() : nullptr);
       host_values.push_back(nullptr);
       if (!input.present()) continue;
@@ -196,8 +207,9 @@ Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attr
     Inferred inferred = infer_types(*op, types, host_values, completed, fresh);
     const int index = static_cast<int>(graph.nodes.size());
     const std::string node_name = name.empty() ? text(op->name, '_', index) : name;
-    graph.nodes.push_back({std::move(op), inputs, std::move(completed), std::move(inferred.types), node_name, "",
-                           std::move(inferred.checks), std::move(inferred.host_values)});
+    graph.nodes.push_back({std::move(op), inputs, std::move(completed), std::move(inferred.types),
+                           node_name, "", std::move(inferred.checks),
+                           std::move(inferred.host_values)});
     return {&graph, index, 0};
   } catch (Error& error) {
     if (!name.empty()) error.add_note(text("at node '", name, "'"));

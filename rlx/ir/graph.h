@@ -76,11 +76,13 @@ class Graph {
 
   // Appends a node; the first result. Errors name the op and, when it has one, the node.
   Value add(OpRef op, const Values& inputs, const Attrs& attrs = {}, const std::string& name = "");
-  Value add(const OpDef& op, const Values& inputs, const Attrs& attrs = {}, const std::string& name = "") {
+  Value add(const OpDef& op, const Values& inputs, const Attrs& attrs = {},
+            const std::string& name = "") {
     return add(static_op(op), inputs, attrs, name);
   }
   // Appends a source node as it stands; for parse and rebuild.
-  Value add_source(const OpDef& op, const TensorType& type, const Attrs& attrs, const std::string& name);
+  Value add_source(const OpDef& op, const TensorType& type, const Attrs& attrs,
+                   const std::string& name);
   void set_name(Value value, const std::string& name);
   void set_origin(Value value, const std::string& origin);
 
@@ -98,7 +100,9 @@ class Graph {
 };
 
 inline const Node& Value::producer() const { return graph->nodes[static_cast<size_t>(node)]; }
-inline const TensorType& Value::type() const { return producer().types[static_cast<size_t>(result)]; }
+inline const TensorType& Value::type() const {
+  return producer().types[static_cast<size_t>(result)];
+}
 
 // The sources, which have no operands and no computation.
 const OpDef& input_op();

@@ -30,20 +30,25 @@ TEST(Graph, AnOptionalOperandMayBeAbsent) {
   const Value x = graph.input("x", f32({2, 3}));
   const Value w = graph.input("w", f32({3, 4}));
   EXPECT_EQ(linear(x, w).type(), f32({2, 4}));
-  EXPECT_FALSE(linear(x, w).producer().inputs.size() > 2 && linear(x, w).producer().inputs[2].present());
+  EXPECT_FALSE(linear(x, w).producer().inputs.size() > 2 &&
+               linear(x, w).producer().inputs[2].present());
 }
 
 TEST(Graph, RefusesUnknownAttributes) {
   Graph graph;
   const Value x = graph.input("x", f32({2}));
-  EXPECT_EQ(error_of([&] { graph.add(softmax(x).producer().op, {x}, {{"axsi", 0}}); }),
+  EXPECT_EQ(error_of([&] {
+              graph.add(softmax(x).producer().op, {x}, {{"axsi", 0}});
+            }),
             "softmax: has no attribute 'axsi'; it takes axis");
 }
 
 TEST(Graph, RefusesAnAttributeOfAnotherKind) {
   Graph graph;
   const Value x = graph.input("x", f32({2}));
-  EXPECT_EQ(error_of([&] { graph.add(softmax(x).producer().op, {x}, {{"axis", "last"}}); }),
+  EXPECT_EQ(error_of([&] {
+              graph.add(softmax(x).producer().op, {x}, {{"axis", "last"}});
+            }),
             "attribute 'axis' is a string, which is not what the op takes");
 }
 
@@ -79,21 +84,24 @@ TEST(Verify, FindsAnOperandThatComesLater) {
   const Value x = graph.input("x", f32({2}));
   const Value y = exp(x);
   graph.data()->nodes[size_t(y.node)].inputs[0].node = 5;
-  EXPECT_NE(error_of([&] { verify(graph); }).find("does not come before its reader"), std::string::npos);
+  EXPECT_NE(error_of([&] { verify(graph); }).find("does not come before its reader"),
+            std::string::npos);
 }
 
 TEST(Verify, FindsATypeThatItsRuleDoesNotGive) {
   Graph graph;
   const Value y = exp(graph.input("x", f32({2})));
   graph.data()->nodes[size_t(y.node)].types[0] = f32({3});
-  EXPECT_NE(error_of([&] { verify(graph); }).find("exp: result 0 is f32[3], its rule gives f32[2]"), std::string::npos);
+  EXPECT_NE(error_of([&] { verify(graph); }).find("exp: result 0 is f32[3], its rule gives f32[2]"),
+            std::string::npos);
 }
 
 TEST(OpSet, OffersTheNearestName) {
   OpSet ops;
   Graph graph;
   ops.add(softmax(graph.input("x", f32({2}))).producer().op);
-  EXPECT_EQ(error_of([&] { ops.at("sofmax"); }), "there is no op 'sofmax'; did you mean 'softmax'?");
+  EXPECT_EQ(error_of([&] { ops.at("sofmax"); }),
+            "there is no op 'sofmax'; did you mean 'softmax'?");
 }
 
 }  // namespace

@@ -9,14 +9,16 @@ namespace rlx {
 
 const HostValue& InferSite::host(size_t i) const {
   const std::string& operand = op.inputs.names[std::min(i, op.inputs.names.size() - 1)];
-  require(has_host(i), op.name, ": the values of '", operand,
-          "' are needed to know the result's shape, and it is neither a constant nor a small integer tensor");
+  require(
+      has_host(i), op.name, ": the values of '", operand,
+      "' are needed to know the result's shape, and it is neither a constant nor a small integer tensor");
   return *host_values[i];
 }
 
 void InferSite::equal(const Dim& a, const Dim& b, std::string_view what) const {
   if (a == b) return;
-  if (a.is_number() && b.is_number()) fail(ErrorKind::invalid_graph, op.name, ": ", what, ": ", a, " and ", b);
+  if (a.is_number() && b.is_number())
+    fail(ErrorKind::invalid_graph, op.name, ": ", what, ": ", a, " and ", b);
   if (checks) checks->push_back({a, b, text(op.name, ": ", what, ": ", a, " and ", b)});
 }
 

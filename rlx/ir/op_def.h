@@ -84,8 +84,8 @@ struct ReferenceSite {
 
 struct GradientSite {
   const Node& node;
-  Values inputs;                                  // of the node
-  Values results;                                 // of the node
+  Values inputs;                                       // of the node
+  Values results;                                      // of the node
   std::vector<std::optional<Value>> result_gradients;  // dy, where anything depends on the result
 
   Value in(size_t i) const;
@@ -123,11 +123,11 @@ struct Elementwise {
   Unsigned unsigned_integer = nullptr;
   Unsigned boolean = nullptr;
   std::string floating_wgsl, signed_wgsl, unsigned_wgsl, boolean_wgsl;  // empty: not on a device
-  std::vector<std::string> params = {};  // float attributes the formula uses
+  std::vector<std::string> params = {};    // float attributes the formula uses
   std::vector<std::string> includes = {};  // of lib/, that the formulas call
-  bool comparison = false;               // the result is bool
-  bool safe_i64 = false;                 // cannot leave the 32 bits its operands are in
-  double ulps = 4;  // how far WGSL may be off, in ulps of the result
+  bool comparison = false;                 // the result is bool
+  bool safe_i64 = false;                   // cannot leave the 32 bits its operands are in
+  double ulps = 4;                         // how far WGSL may be off, in ulps of the result
 };
 
 struct OpDef {

@@ -14,7 +14,8 @@ void check_operands(const Graph& graph, const Node& node, int index) {
     require(input.node >= 0 && input.node < index, node.op->name, ": operand ", input.node,
             " does not come before its reader");
     require(input.result >= 0 && input.result < static_cast<int>(input.producer().types.size()),
-            node.op->name, ": there is no result ", input.result, " of '", input.producer().name, "'");
+            node.op->name, ": there is no result ", input.result, " of '", input.producer().name,
+            "'");
   }
 }
 
@@ -23,7 +24,8 @@ void check_types(const Node& node) {
   std::vector<const HostValue*> host_values;
   for (const Value& input : node.inputs) {
     types.push_back(input.present() ? &input.type() : nullptr);
-    const auto* known = input.present() ? &input.producer().host_values[size_t(input.result)] : nullptr;
+    const auto* known =
+        input.present() ? &input.producer().host_values[size_t(input.result)] : nullptr;
     host_values.push_back(known && known->has_value() ? &**known : nullptr);
   }
   // A fresh extent has the name it was given when the node was made.
@@ -33,8 +35,8 @@ void check_types(const Node& node) {
   require(inferred.types.size() == node.types.size(), node.op->name, ": has ", node.types.size(),
           " results, its rule gives ", inferred.types.size());
   for (size_t i = 0; i < node.types.size() && !fresh; ++i)
-    require(inferred.types[i] == node.types[i], node.op->name, ": result ", i, " is ", node.types[i],
-            ", its rule gives ", inferred.types[i]);
+    require(inferred.types[i] == node.types[i], node.op->name, ": result ", i, " is ",
+            node.types[i], ", its rule gives ", inferred.types[i]);
 }
 
 }  // namespace
@@ -64,12 +66,12 @@ void verify(const Graph& graph) {
   std::set<std::string> outputs;
   for (const GraphOutput& output : graph.outputs()) {
     require(outputs.insert(output.name).second, "output: there are two named '", output.name, "'");
-    require(output.value.graph == graph.data() && output.value.node < index, "output '", output.name,
-            "': its value is not in the graph");
+    require(output.value.graph == graph.data() && output.value.node < index, "output '",
+            output.name, "': its value is not in the graph");
   }
   for (const StateUpdate& update : graph.updates())
-    require(is_state(update.state.producer()) && update.state.type() == update.next.type(), "update: state '",
-            update.state.producer().name, "' and its next value differ in type");
+    require(is_state(update.state.producer()) && update.state.type() == update.next.type(),
+            "update: state '", update.state.producer().name, "' and its next value differ in type");
 }
 
 }  // namespace rlx

@@ -22,8 +22,8 @@ struct DeviceTraits {
   int64_t max_storage_buffers = 8;  // per dispatch
   int64_t max_workgroup_invocations = 256;
   int64_t max_workgroup_bytes = 16384;
-  int64_t max_workgroups = 65535;     // per dimension
-  int64_t storage_alignment = 256;    // of binding offsets
+  int64_t max_workgroups = 65535;   // per dimension
+  int64_t storage_alignment = 256;  // of binding offsets
   int64_t uniform_alignment = 256;
 
   bool on_host() const { return device_class == DeviceClass::host; }

@@ -43,9 +43,12 @@ std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
   std::vector<bool> bindable;
   for (const Node& node : graph.nodes()) {
     const bool small = std::all_of(node.types.begin(), node.types.end(), is_small);
-    const auto at_hand = [&](const Value& input) { return !input.present() || bindable[size_t(input.node)]; };
+    const auto at_hand = [&](const Value& input) {
+      return !input.present() || bindable[size_t(input.node)];
+    };
     // A result whose elements are expressions already needs no operand's data.
-    const bool symbolic = node.op->symbolic && node.host_values[0] && !node.host_values[0]->own_symbols;
+    const bool symbolic =
+        node.op->symbolic && node.host_values[0] && !node.host_values[0]->own_symbols;
     const bool counter = is_body && is_input(node) && node.host_values[0].has_value();
     const bool sources = is_constant(node) || counter || (is_input(node) && !is_body);
     const bool computed = !is_body && !is_source(node) && node.op->reference &&

@@ -34,7 +34,8 @@ struct LowerSite {
   std::vector<Operand> inputs;   // of the node, with their layouts; value -1: absent
   std::vector<Operand> results;  // contiguous
   std::function<ValueId(const TensorType&)> make_temporary;
-  std::function<LoweredBody(const GraphPtr&, const std::vector<Operand>& inputs, const std::string& counter)>
+  std::function<LoweredBody(const GraphPtr&, const std::vector<Operand>& inputs,
+                            const std::string& counter)>
       lower_body;
   std::function<Steps(const Operand& from, const Operand& to)> copy;  // follows `from`'s view
 
@@ -43,17 +44,24 @@ struct LowerSite {
   const TensorType& out(size_t i = 0) const { return node.types[i]; }
   const Attrs& attrs() const { return node.attrs; }
   // The elements of a host operand, as expressions the binding will know.
-  const HostValue& host(size_t i) const { return *node.inputs[i].producer().host_values[size_t(node.inputs[i].result)]; }
+  const HostValue& host(size_t i) const {
+    return *node.inputs[i].producer().host_values[size_t(node.inputs[i].result)];
+  }
 
   // Operand i as the kernel will read it, through whatever view it is.
-  Operand read(const std::string& name, size_t i) const { return named(inputs[i], name, Access::read); }
-  Operand write(const std::string& name, size_t i = 0) const { return named(results[i], name, Access::write); }
+  Operand read(const std::string& name, size_t i) const {
+    return named(inputs[i], name, Access::read);
+  }
+  Operand write(const std::string& name, size_t i = 0) const {
+    return named(results[i], name, Access::write);
+  }
   Operand update(const std::string& name, size_t i = 0) const {
     return named(results[i], name, Access::read_write);
   }
   // A value of the op's own, alive from its first write to its last read.
   Operand temporary(const std::string& name, const TensorType& type) const {
-    return {name, make_temporary(type), type.dtype, Access::write, type.shape, Layout::row_major(type.shape)};
+    return {name,          make_temporary(type), type.dtype,
+            Access::write, type.shape,           Layout::row_major(type.shape)};
   }
   static Operand named(Operand operand, const std::string& name, Access access) {
     operand.name = name;

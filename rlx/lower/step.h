@@ -26,7 +26,7 @@ struct Operand {
   Access access = Access::read;
   Dims shape = {};
   Layout layout = {};
-  bool vec4 = false;  // declared as array<vec4<T>>; the value is contiguous
+  bool vec4 = false;    // declared as array<vec4<T>>; the value is contiguous
   bool atomic = false;  // declared as array<atomic<u32>> or atomic<i32>
   // Which elements of the value are bound, when not all: the paths of tensors beyond the limit.
   struct Window {
@@ -47,7 +47,8 @@ struct Param {
 
   Param(std::string n, Dim value) : name(std::move(n)), number(std::move(value)) {}
   Param(std::string n, double value) : name(std::move(n)), kind(Kind::f32), real(value) {}
-  Param(std::string n, Dims values) : name(std::move(n)), kind(Kind::list), list(std::move(values)) {}
+  Param(std::string n, Dims values)
+      : name(std::move(n)), kind(Kind::list), list(std::move(values)) {}
   static Param signed_number(std::string n, Dim value) {
     Param param(std::move(n), std::move(value));
     param.kind = Kind::i32;
@@ -77,14 +78,14 @@ struct Constant {
 struct Dispatch {
   Kernel kernel;
   std::vector<Operand> operands;
-  std::vector<Constant> constants = {};     // WORKGROUP is 64 unless it is here
+  std::vector<Constant> constants = {};  // WORKGROUP is 64 unless it is here
   std::vector<Param> params = {};
-  std::vector<std::string> prelude = {};    // alias and fn lines the kernel relies on
-  Dim workgroups = 1;                       // folded over the dimensions by the executor
+  std::vector<std::string> prelude = {};  // alias and fn lines the kernel relies on
+  Dim workgroups = 1;                     // folded over the dimensions by the executor
   Dim repeat = 1;
-  bool flags_errors = false;                // may call raise_flag()
-  int64_t flag_code = 0;                    // what the flag then says: the node, counted from 1
-  bool writes_words = false;                // stores whole words of packed results itself
+  bool flags_errors = false;  // may call raise_flag()
+  int64_t flag_code = 0;      // what the flag then says: the node, counted from 1
+  bool writes_words = false;  // stores whole words of packed results itself
   bool subgroups = false;
   // A result that may take the place of an operand the kernel reads, bound once, read_write.
   std::optional<std::pair<ValueId, ValueId>> in_place = {};
@@ -101,7 +102,9 @@ struct Clear {
 struct Host {
   std::string name;
   // Results are allocated where their shape is known; a function may replace one that is not.
-  std::function<void(const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results, const SymbolValues&)> run;
+  std::function<void(const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results,
+                     const SymbolValues&)>
+      run;
   std::vector<Operand> inputs;  // value -1: absent
   std::vector<ValueId> results;
   std::string reason;
@@ -161,7 +164,7 @@ struct LoweredValue {
   ValueKind kind = ValueKind::result;
   std::string name;
   TensorType type;
-  int node = -1, result = 0;  // that makes it; -1 for temporaries
+  int node = -1, result = 0;          // that makes it; -1 for temporaries
   std::optional<Tensor> source = {};  // of constants, and of weights that have one
 };
 
@@ -179,7 +182,7 @@ struct Lowered {
   Steps steps;
   std::vector<Output> outputs;
   std::vector<Update> updates;
-  ValueId flag = -1;  // the error flag, where a kernel may raise it
+  ValueId flag = -1;             // the error flag, where a kernel may raise it
   std::vector<GraphPtr> bodies;  // whose nodes host steps refer to
 };
 

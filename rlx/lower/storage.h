@@ -1,4 +1,5 @@
-// How elements are kept on a device: WebGPU has no 8- and 16-bit scalars but f16, and no 64-bit ones.
+// How elements are kept on a device: WebGPU has no 8- and 16-bit scalars but f16, and no 64-bit
+// ones.
 #pragma once
 
 #include <string>
@@ -9,11 +10,11 @@
 namespace rlx {
 
 struct DeviceStorage {
-  bool exists = true;           // false: f64, which a device cannot hold
-  std::string element;          // of the storage array: f32, f16, u32, i32, vec2<f32>
-  std::string compute;          // what loads give and stores take: f32, i32, u32, bool, vec2<f32>
+  bool exists = true;             // false: f64, which a device cannot hold
+  std::string element;            // of the storage array: f32, f16, u32, i32, vec2<f32>
+  std::string compute;            // what loads give and stores take: f32, i32, u32, bool, vec2<f32>
   int64_t elements_per_word = 1;  // more than 1: packed in a u32
-  int64_t bytes = 4;            // of one element; a packed tensor is rounded up to whole words
+  int64_t bytes = 4;              // of one element; a packed tensor is rounded up to whole words
 };
 
 DeviceStorage device_storage(DType dtype, const DeviceTraits& traits);

@@ -14,8 +14,8 @@ Kernel kernel(std::string_view name, std::initializer_list<std::string_view> inc
 }
 
 size_t axis_of(std::string_view op, int64_t axis, const TensorType& type) {
-  require(-rank(type) <= axis && axis < rank(type), op, ": axis ", axis, " is out of range for ", type, " (rank ",
-          rank(type), ")");
+  require(-rank(type) <= axis && axis < rank(type), op, ": axis ", axis, " is out of range for ",
+          type, " (rank ", rank(type), ")");
   return static_cast<size_t>(axis < 0 ? axis + rank(type) : axis);
 }
 

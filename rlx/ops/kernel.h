@@ -25,7 +25,9 @@ struct Rows {
 struct ConcreteRows {
   int64_t count = 1, length = 1, stride = 1;
   ConcreteRows(const Shape& shape, size_t axis);
-  int64_t at(int64_t row, int64_t i) const { return row / stride * stride * length + row % stride + i * stride; }
+  int64_t at(int64_t row, int64_t i) const {
+    return row / stride * stride * length + row % stride + i * stride;
+  }
 };
 
 }  // namespace rlx

@@ -9,22 +9,23 @@ namespace rlx {
 namespace {
 
 Types infer(const InferSite& site) {
-  require(is_integer(site.in(0).dtype) && count(site.in(0).shape).is(1), "loop: the count must be one integer, got ",
-          site.in(0));
+  require(is_integer(site.in(0).dtype) && count(site.in(0).shape).is(1),
+          "loop: the count must be one integer, got ", site.in(0));
   const Graph& body = *site.attrs.get<GraphPtr>("body");
   std::vector<const Node*> inputs;
   for (const Node& node : body.nodes())
     if (is_input(node)) inputs.push_back(&node);
   require(inputs.size() == site.inputs.size(), "loop: the body has ", inputs.size(),
           " inputs, it needs the iteration and ", site.inputs.size() - 1, " carried values");
-  require(inputs[0]->types[0] == TensorType{DType::i64, {}}, "loop: the body's first input must be i64[], got ",
-          inputs[0]->types[0]);
-  require(body.outputs().size() == site.inputs.size() - 1, "loop: the body has ", body.outputs().size(),
-          " outputs, there are ", site.inputs.size() - 1, " carried values");
+  require(inputs[0]->types[0] == TensorType{DType::i64, {}},
+          "loop: the body's first input must be i64[], got ", inputs[0]->types[0]);
+  require(body.outputs().size() == site.inputs.size() - 1, "loop: the body has ",
+          body.outputs().size(), " outputs, there are ", site.inputs.size() - 1, " carried values");
   Types types;
   for (size_t i = 1; i < site.inputs.size(); ++i) {
-    require(body.outputs()[i - 1].value.type() == inputs[i]->types[0], "loop: carried value ", i - 1, " enters as ",
-            inputs[i]->types[0], " and leaves as ", body.outputs()[i - 1].value.type());
+    require(body.outputs()[i - 1].value.type() == inputs[i]->types[0], "loop: carried value ",
+            i - 1, " enters as ", inputs[i]->types[0], " and leaves as ",
+            body.outputs()[i - 1].value.type());
     types.push_back(site.in(i));
   }
   require(!types.empty(), "loop: nothing is carried");
@@ -60,7 +61,8 @@ Steps lower(const LowerSite& site) {
     next.push_back(site.temporary("next", site.out(i)));
     body.steps.add(Copy{body.outputs[i].value, next[i].value});
   }
-  for (size_t i = 0; i < next.size(); ++i) body.steps.add(Copy{next[i].value, site.results[i].value});
+  for (size_t i = 0; i < next.size(); ++i)
+    body.steps.add(Copy{next[i].value, site.results[i].value});
   for (Step& step : body.steps.list) step.node = -1;
   steps.add(Loop{max(site.host(0).elements[0], 0), counter, std::move(body.steps)});
   return steps;
@@ -88,9 +90,11 @@ const OpDef& loop_op() {
 Values loop(Value trip_count, const Values& carried, Graph body) {
   Values operands{trip_count};
   operands.insert(operands.end(), carried.begin(), carried.end());
-  const Value first = trip_count.apply(loop_op(), operands, {{"body", std::make_shared<const Graph>(std::move(body))}});
+  const Value first = trip_count.apply(loop_op(), operands,
+                                       {{"body", std::make_shared<const Graph>(std::move(body))}});
   Values results;
-  for (size_t i = 0; i < first.producer().types.size(); ++i) results.push_back(first.of(static_cast<int>(i)));
+  for (size_t i = 0; i < first.producer().types.size(); ++i)
+    results.push_back(first.of(static_cast<int>(i)));
   return results;
 }
 

@@ -72,30 +72,36 @@ Value rms_norm(Value x, Value gamma, int64_t axis = -1, double epsilon = 1e-6);
 // NumPy's rules in full; either side transposed in its last two dims.
 Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
 // activation(x . w + bias); w is [K, N], or [N, K] when transpose_w. An empty activation is none.
-Value linear(Value x, Value w, Value bias = {}, const std::string& activation = "", bool transpose_w = false);
-// x[.., K] times w[N, K] kept as i8 in blocks along K, each block with a scale: scales[N, K / block].
+Value linear(Value x, Value w, Value bias = {}, const std::string& activation = "",
+             bool transpose_w = false);
+// x[.., K] times w[N, K] kept as i8 in blocks along K, each block with a scale: scales[N, K /
+// block].
 Value quantised_matmul(Value x, Value w, Value scales, int64_t block);
 
 struct AttentionOptions {
-  int64_t heads = 1;     // of q
-  int64_t kv_heads = 0;  // of k and v; 0: as many as q
-  bool causal = false;   // query i sees keys up to i + (S_k - S_q)
-  double scale = 0;      // 0: 1 / sqrt(D)
-  double softcap = 0;    // 0: none
+  int64_t heads = 1;               // of q
+  int64_t kv_heads = 0;            // of k and v; 0: as many as q
+  bool causal = false;             // query i sees keys up to i + (S_k - S_q)
+  double scale = 0;                // 0: 1 / sqrt(D)
+  double softcap = 0;              // 0: none
   std::string empty_row = "zero";  // of a row with every key masked: zero, nan
 };
 // q [B, H, S_q, D], k [B, H_kv, S_k, D], v [B, H_kv, S_k, D_v]; `bias`, added to the scores,
 // broadcasts to [B, H, S_q, S_k], and may be a bool mask (true: keep).
 Value attention(Value q, Value k, Value v, Value bias = {}, const AttentionOptions& options = {});
-// x [.., S, D], cos and sin [S, n_rot / 2]; pairs are (d, d + n_rot/2), or neighbours if interleaved.
+// x [.., S, D], cos and sin [S, n_rot / 2]; pairs are (d, d + n_rot/2), or neighbours if
+// interleaved.
 Value rope(Value x, Value cos, Value sin, bool interleaved = false);
 
 Value gather(Value x, Value indices, int64_t axis = 0);
-// x with rows along `axis` at `indices` replaced by (or with `reduction` add, mul, max, min) updates.
-Value scatter(Value x, Value indices, Value updates, int64_t axis = 0, const std::string& reduction = "none");
+// x with rows along `axis` at `indices` replaced by (or with `reduction` add, mul, max, min)
+// updates.
+Value scatter(Value x, Value indices, Value updates, int64_t axis = 0,
+              const std::string& reduction = "none");
 Value concat(const Values& parts, int64_t axis);
 // starts, ends and steps per axis, NumPy's rules; `axes` empty: all in order.
-Value slice(Value x, const Ints& starts, const Ints& ends, const Ints& axes = {}, const Ints& steps = {});
+Value slice(Value x, const Ints& starts, const Ints& ends, const Ints& axes = {},
+            const Ints& steps = {});
 // The same with ends known only at run time.
 Value slice(Value x, Value starts, Value ends, const Ints& axes = {}, const Ints& steps = {});
 // x with a block of it, from `starts` on, replaced by `update`; in place where x is not read again.
@@ -113,7 +119,7 @@ struct TopK {
 };
 TopK top_k(Value x, int64_t k, int64_t axis = -1, bool largest = true);  // ties to the lower index
 TopK top_k(Value x, Value k, int64_t axis = -1, bool largest = true);    // k known at run time
-TopK sort(Value x, int64_t axis = -1, bool descending = false);          // stable; and where each was
+TopK sort(Value x, int64_t axis = -1, bool descending = false);  // stable; and where each was
 
 struct Conv2dOptions {
   Ints strides = {1, 1}, dilations = {1, 1}, pads = {0, 0, 0, 0};  // pads: top, left, bottom, right

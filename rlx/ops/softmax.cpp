@@ -28,7 +28,8 @@ void reference(const ReferenceSite& site) {
 }
 
 Steps lower(const LowerSite& site) {
-  const Rows rows(site.in(0).shape, axis_of("softmax", site.attrs().get<int64_t>("axis"), site.in(0)));
+  const Rows rows(site.in(0).shape,
+                  axis_of("softmax", site.attrs().get<int64_t>("axis"), site.in(0)));
   return Dispatch{
       .kernel = kernel("softmax", {"numbers", "functions", "reduce"}),
       .operands = {site.read("x", 0), site.write("y")},

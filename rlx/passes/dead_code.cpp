@@ -1,4 +1,5 @@
-// Nodes whose results reach no output and no state are dropped. Inputs stay: they are the interface.
+// Nodes whose results reach no output and no state are dropped. Inputs stay: they are the
+// interface.
 
 #include "rlx/passes/passes.h"
 
@@ -16,7 +17,8 @@ Graph run(const Graph& graph) {
     for (const Value& input : graph.nodes()[at].inputs)
       if (input.present()) live[size_t(input.node)] = true;
   }
-  return rebuild(graph, [](const Graph&, int, const Values&, Graph&) { return std::nullopt; }, &live);
+  return rebuild(
+      graph, [](const Graph&, int, const Values&, Graph&) { return std::nullopt; }, &live);
 }
 
 }  // namespace

@@ -31,7 +31,8 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>
     for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
   }
   for (const GraphOutput& output : from.outputs()) to.output(output.name, moved_to(output.value));
-  for (const StateUpdate& update : from.updates()) to.update(moved_to(update.state), moved_to(update.next));
+  for (const StateUpdate& update : from.updates())
+    to.update(moved_to(update.state), moved_to(update.next));
   return to;
 }
 

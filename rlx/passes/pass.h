@@ -17,7 +17,8 @@ struct Pass {
 
 // Rebuilds `from` node by node. `rewrite` may offer the values that stand for a node's results; a
 // node it does not touch is copied. Names, origins, symbols, outputs and updates come along.
-using Rewrite = std::function<std::optional<Values>(const Graph& from, int node, const Values& inputs, Graph& to)>;
+using Rewrite = std::function<std::optional<Values>(const Graph& from, int node,
+                                                    const Values& inputs, Graph& to)>;
 Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep = nullptr);
 
 }  // namespace rlx

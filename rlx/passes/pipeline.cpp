@@ -2,7 +2,9 @@
 
 namespace rlx {
 
-std::vector<const Pass*> pass_pipeline() { return {&dead_code, &merge_transposes, &common_values, &dead_code}; }
+std::vector<const Pass*> pass_pipeline() {
+  return {&dead_code, &merge_transposes, &common_values, &dead_code};
+}
 
 Graph run_passes(const Graph& graph) {
   Graph current = graph.clone();

@@ -10,14 +10,17 @@ namespace {
 
 bool all_bound(const Dim& dim, const SymbolValues& symbols) {
   const auto names = dim.symbols();
-  return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return symbols.count(name) != 0; });
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return symbols.count(name) != 0; });
 }
 bool all_bound(const Dims& dims, const SymbolValues& symbols) {
-  return std::all_of(dims.begin(), dims.end(), [&](const Dim& dim) { return all_bound(dim, symbols); });
+  return std::all_of(dims.begin(), dims.end(),
+                     [&](const Dim& dim) { return all_bound(dim, symbols); });
 }
 
 // Binds the pure symbols of `elements` to a tensor's elements.
-void bind_elements(const std::optional<HostValue>& host, const Tensor& tensor, SymbolValues& symbols) {
+void bind_elements(const std::optional<HostValue>& host, const Tensor& tensor,
+                   SymbolValues& symbols) {
   if (!host || !host->own_symbols) return;
   for (size_t i = 0; i < host->elements.size(); ++i)
     if (const auto symbol = host->elements[i].symbol())
@@ -29,8 +32,8 @@ void check_range(const Graph& graph, const SymbolValues& symbols) {
     const auto found = symbols.find(name);
     if (found == symbols.end()) continue;
     if (found->second < range.low || found->second > range.high)
-      fail(ErrorKind::invalid_input, "run: symbol '", name, "' is ", found->second, ", the graph allows ", range.low,
-           " to ", range.high);
+      fail(ErrorKind::invalid_input, "run: symbol '", name, "' is ", found->second,
+           ", the graph allows ", range.low, " to ", range.high);
   }
 }
 
@@ -63,7 +66,8 @@ std::vector<int> nodes_that_introduce(const Graph& graph) {
     bool introduces = false;
     for (const TensorType& type : node.types)
       for (const Dim& dim : type.shape)
-        for (const std::string& name : dim.symbols()) introduces |= seen.insert(name).second && !is_input(node);
+        for (const std::string& name : dim.symbols())
+          introduces |= seen.insert(name).second && !is_input(node);
     for (const auto& host : node.host_values)
       if (host)
         for (const Dim& dim : host->elements)
@@ -76,9 +80,11 @@ std::vector<int> nodes_that_introduce(const Graph& graph) {
 
 }  // namespace
 
-Binder::Binder(const Graph& graph, std::vector<GraphPtr> bodies) : graph_(graph), bodies_(std::move(bodies)) {
+Binder::Binder(const Graph& graph, std::vector<GraphPtr> bodies)
+    : graph_(graph), bodies_(std::move(bodies)) {
   work_.push_back({&graph, nodes_to_evaluate(graph), nodes_that_introduce(graph)});
-  for (const GraphPtr& body : bodies_) work_.push_back({body.get(), {}, nodes_that_introduce(*body)});
+  for (const GraphPtr& body : bodies_)
+    work_.push_back({body.get(), {}, nodes_that_introduce(*body)});
 }
 
 bool Binder::needs_elements(const std::string& input) const {
@@ -98,14 +104,17 @@ void Binder::bind_inputs(const TensorMap& inputs, Binding& binding) const {
     bind_elements(node.host_values[0], found->second, binding.symbols);
     binding.host_tensors.insert_or_assign({at, 0}, found->second);
   }
-  for (const Node& node : graph_.nodes()) {  // dims that are expressions, now that symbols are known
+  for (const Node& node :
+       graph_.nodes()) {  // dims that are expressions, now that symbols are known
     if (!is_input(node) || !inputs.count(node.name)) continue;
     const Tensor& tensor = inputs.at(node.name);
     for (size_t d = 0; d < node.types[0].shape.size(); ++d) {
       const Dim& dim = node.types[0].shape[d];
-      if (!dim.is_number() && all_bound(dim, binding.symbols) && dim.value(binding.symbols) != tensor.shape()[d])
-        fail(ErrorKind::invalid_input, "run: input '", node.name, "' is ", tensor.type(), ", the graph wants ",
-             node.types[0], ", where ", dim, " is ", dim.value(binding.symbols));
+      if (!dim.is_number() && all_bound(dim, binding.symbols) &&
+          dim.value(binding.symbols) != tensor.shape()[d])
+        fail(ErrorKind::invalid_input, "run: input '", node.name, "' is ", tensor.type(),
+             ", the graph wants ", node.types[0], ", where ", dim, " is ",
+             dim.value(binding.symbols));
     }
   }
   check_range(graph_, binding.symbols);
@@ -137,7 +146,8 @@ void Binder::evaluate_node(const GraphWork& work, int at, Binding& binding) cons
     operands.push_back(&found->second);
   }
   std::vector<Tensor> results;
-  for (const TensorType& type : node.types) results.emplace_back(type.dtype, bound(type.shape, binding.symbols));
+  for (const TensorType& type : node.types)
+    results.emplace_back(type.dtype, bound(type.shape, binding.symbols));
   node.op->reference({*node.op, operands, node.attrs, results, binding.symbols});
   for (size_t r = 0; r < results.size(); ++r) {
     bind_elements(node.host_values[r], results[r], binding.symbols);
@@ -189,16 +199,18 @@ void Binder::resolve(Binding& binding) const {
       const bool evaluate = next_introduce == work.introduce.size() ||
                             (next_evaluate < work.evaluate.size() &&
                              work.evaluate[next_evaluate] < work.introduce[next_introduce]);
-      if (evaluate) evaluate_node(work, work.evaluate[next_evaluate++], binding);
-      else introduce_symbols(work, work.introduce[next_introduce++], binding);
+      if (evaluate)
+        evaluate_node(work, work.evaluate[next_evaluate++], binding);
+      else
+        introduce_symbols(work, work.introduce[next_introduce++], binding);
     }
     for (const Node& node : work.graph->nodes())
       for (const DimCheck& check : node.checks) {
         if (!all_bound(check.a, binding.symbols) || !all_bound(check.b, binding.symbols)) continue;
         const int64_t a = check.a.value(binding.symbols), b = check.b.value(binding.symbols);
         if (a != b)
-          fail(ErrorKind::invalid_input, check.what, " must be equal, and are ", a, " and ", b, "\n  at node '",
-               node.name, "'");
+          fail(ErrorKind::invalid_input, check.what, " must be equal, and are ", a, " and ", b,
+               "\n  at node '", node.name, "'");
       }
   }
 }

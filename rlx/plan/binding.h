@@ -31,8 +31,8 @@ class Binder {
  private:
   struct GraphWork {
     const Graph* graph;
-    std::vector<int> evaluate;    // nodes whose results are host operands
-    std::vector<int> introduce;   // nodes whose types have symbols of their own
+    std::vector<int> evaluate;   // nodes whose results are host operands
+    std::vector<int> introduce;  // nodes whose types have symbols of their own
   };
   void evaluate_node(const GraphWork& work, int at, Binding& binding) const;
   void introduce_symbols(const GraphWork& work, int at, Binding& binding) const;

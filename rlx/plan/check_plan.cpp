@@ -37,7 +37,8 @@ class Checker {
   }
 
   void finish() {
-    for (const Lowered::Output& output : lowered_.outputs) expect(output.value, "output '" + output.name + "'");
+    for (const Lowered::Output& output : lowered_.outputs)
+      expect(output.value, "output '" + output.name + "'");
     for (const Lowered::Update& update : lowered_.updates) {
       const auto held = holds_.find(place(update.state));
       if (held != holds_.end() && held->second != update.state && held->second != update.next)
@@ -65,7 +66,8 @@ class Checker {
         faults_.insert(text(reader, " reads '", name(value), "' before it is written"));
     } else if (held->second != value) {
       faults_.insert(text(reader, " reads '", name(value), "', which '",
-                          held->second < 0 ? "another value" : name(held->second), "' has overwritten"));
+                          held->second < 0 ? "another value" : name(held->second),
+                          "' has overwritten"));
     }
   }
 
@@ -88,12 +90,15 @@ class Checker {
     for (const ValueId value : use.updates) updated.insert(place(value));
     for (const ValueId written : use.writes)
       for (const ValueId read : use.reads)
-        if (!no_copy && place(read) == place(written) && !(updated.count(place(read)) && read == written))
-          faults_.insert(text(reader, " reads '", name(read), "' and writes '", name(written), "' in one buffer"));
+        if (!no_copy && place(read) == place(written) &&
+            !(updated.count(place(read)) && read == written))
+          faults_.insert(text(reader, " reads '", name(read), "' and writes '", name(written),
+                              "' in one buffer"));
     for (size_t i = 0; i < use.writes.size(); ++i)
       for (size_t j = i + 1; j < use.writes.size(); ++j)
         if (place(use.writes[i]) == place(use.writes[j]))
-          faults_.insert(text(reader, " writes '", name(use.writes[i]), "' and '", name(use.writes[j]), "' in one buffer"));
+          faults_.insert(text(reader, " writes '", name(use.writes[i]), "' and '",
+                              name(use.writes[j]), "' in one buffer"));
     for (const ValueId value : use.writes) holds_[place(value)] = value;
   }
 
@@ -104,18 +109,20 @@ class Checker {
 
 }  // namespace
 
-std::vector<std::string> check_plan(const Lowered& lowered, const MemoryPlan& plan, const DeviceTraits& traits) {
+std::vector<std::string> check_plan(const Lowered& lowered, const MemoryPlan& plan,
+                                    const DeviceTraits& traits) {
   Checker checker(lowered, plan);
   checker.walk(lowered.steps);
   checker.finish();
   for (size_t v = 0; v < lowered.values.size(); ++v) {
     const int slot = plan.slot_of[v];
     if (slot >= 0 && plan.bytes_of[v] > plan.slot_bytes[size_t(slot)])
-      checker.faults_.insert(text("'", lowered.values[v].name, "' has ", plan.bytes_of[v], " bytes, its slot ",
-                                  plan.slot_bytes[size_t(slot)]));
+      checker.faults_.insert(text("'", lowered.values[v].name, "' has ", plan.bytes_of[v],
+                                  " bytes, its slot ", plan.slot_bytes[size_t(slot)]));
     if (plan.bytes_of[v] > traits.max_buffer_bytes)
       checker.faults_.insert(text("'", lowered.values[v].name, "' has ", plan.bytes_of[v],
-                                  " bytes, a buffer of this device at most ", traits.max_buffer_bytes));
+                                  " bytes, a buffer of this device at most ",
+                                  traits.max_buffer_bytes));
   }
   return {checker.faults_.begin(), checker.faults_.end()};
 }

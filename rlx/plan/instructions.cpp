@@ -43,8 +43,10 @@ StepUse use_of(const Step& step, ValueId flag) {
   StepUse use;
   if (const auto* dispatch = std::get_if<Dispatch>(&step.what)) {
     for (const Operand& operand : dispatch->operands) {
-      if (operand.access == Access::read) use.reads.push_back(operand.value);
-      else use.writes.push_back(operand.value);
+      if (operand.access == Access::read)
+        use.reads.push_back(operand.value);
+      else
+        use.writes.push_back(operand.value);
       if (operand.access == Access::read_write) use.updates.push_back(operand.value);
     }
     if (dispatch->flags_errors) use.writes.push_back(flag), use.updates.push_back(flag);

@@ -18,10 +18,12 @@ struct MemoryPlan {
 };
 
 // Symbols in `ranges` are planned for their upper bound: a bound symbol has a range of one value.
-MemoryPlan plan_memory(const Lowered& lowered, const DeviceTraits& traits, const SymbolRanges& ranges);
+MemoryPlan plan_memory(const Lowered& lowered, const DeviceTraits& traits,
+                       const SymbolRanges& ranges);
 
 // What is wrong with a plan: a live value overwritten, a buffer read and written in one step, a
 // value larger than its slot or than a buffer may be. Empty when nothing is.
-std::vector<std::string> check_plan(const Lowered& lowered, const MemoryPlan& plan, const DeviceTraits& traits);
+std::vector<std::string> check_plan(const Lowered& lowered, const MemoryPlan& plan,
+                                    const DeviceTraits& traits);
 
 }  // namespace rlx

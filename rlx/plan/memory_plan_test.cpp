@@ -27,7 +27,9 @@ Planned planned(Graph graph, const SymbolRanges& ranges = {}) {
   return {std::move(graph), std::move(lowered), std::move(plan)};
 }
 
-std::vector<std::string> faults(const Planned& p) { return check_plan(p.lowered, p.plan, gpu_traits()); }
+std::vector<std::string> faults(const Planned& p) {
+  return check_plan(p.lowered, p.plan, gpu_traits());
+}
 
 Graph chain() {
   Graph graph;
@@ -104,7 +106,8 @@ TEST(PlanChecker, FindsABufferReadAndWrittenInOneStep) {
   for (int& slot : p.plan.slot_of)
     if (slot == 1) slot = 0;
   bool found = false;
-  for (const std::string& fault : faults(p)) found |= fault.find("in one buffer") != std::string::npos;
+  for (const std::string& fault : faults(p))
+    found |= fault.find("in one buffer") != std::string::npos;
   EXPECT_TRUE(found);
 }
 

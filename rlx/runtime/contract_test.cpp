@@ -15,7 +15,8 @@ namespace {
 
 Tensor ramp(DType dtype, const Shape& shape, double scale = 1) {
   Tensor tensor(dtype, shape);
-  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, scale * static_cast<double>(i % 7 - 3));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set(i, scale * static_cast<double>(i % 7 - 3));
   return tensor;
 }
 
@@ -88,8 +89,9 @@ TEST_P(Contract, AnIfFollowsAConditionOfTheRun) {
   const Value x = graph.input("x", f32({4}));
   graph.output("y", if_else(graph.input("flag", boolean({})), {x}, body(2), body(-3))[0]);
   for (const double flag : {0.0, 1.0})
-    expect_like_reference(graph, {{"x", ramp(DType::f32, {4})}, {"flag", Tensor::scalar(DType::boolean, flag)}},
-                          device());
+    expect_like_reference(
+        graph, {{"x", ramp(DType::f32, {4})}, {"flag", Tensor::scalar(DType::boolean, flag)}},
+        device());
 }
 
 TEST_P(Contract, AnIfFollowsAConditionComputedOnTheDevice) {
@@ -113,7 +115,8 @@ TEST_P(Contract, AnIfFollowsAConditionComputedOnTheDevice) {
 
 TEST_P(Contract, ABoundedLoopCarriesValues) {
   Graph body;
-  const Value i = body.input("i", i64({})), a = body.input("a", f32({3})), b = body.input("b", f32({3}));
+  const Value i = body.input("i", i64({})), a = body.input("a", f32({3})),
+              b = body.input("b", f32({3}));
   body.output("a", b);  // swapped, so that a naive copy would lose one
   body.output("b", a + b + cast(i, DType::f32));
   Graph graph;
@@ -134,11 +137,14 @@ TEST_P(Contract, AReshapeTakesItsTargetAtRunTime) {
   const Value x = graph.input("x", f32({"n", 6}));
   graph.output("y", softmax(reshape(exp(x), graph.input("target", i64({3})))));
   for (const auto& target : {std::vector<double>{2, 3, 4}, {4, -1, 2}, {1, 24, 1}})
-    expect_like_reference(graph, {{"x", ramp(DType::f32, {4, 6}, 0.3)}, {"target", Tensor::of(DType::i64, {3}, target)}},
-                          device());
+    expect_like_reference(
+        graph,
+        {{"x", ramp(DType::f32, {4, 6}, 0.3)}, {"target", Tensor::of(DType::i64, {3}, target)}},
+        device());
   const Program program = compile(graph, {.device = device()});
   EXPECT_NE(error_of([&] {
-              program.run({{"x", ramp(DType::f32, {4, 6})}, {"target", Tensor::of(DType::i64, {3}, {5, 5, 5})}});
+              program.run({{"x", ramp(DType::f32, {4, 6})},
+                           {"target", Tensor::of(DType::i64, {3}, {5, 5, 5})}});
             }).find("reshape"),
             std::string::npos);
 }
@@ -147,7 +153,8 @@ TEST_P(Contract, AReshapeTargetComputedOnTheDeviceIsReadBack) {
   Graph graph;
   const Value x = graph.input("x", f32({12}));
   const Value rows = cast(sum(x), DType::i64);  // 3
-  const Value target = concat({reshape(rows, Dims{1}), graph.constant(Tensor::of(DType::i64, {1}, {-1}))}, 0);
+  const Value target =
+      concat({reshape(rows, Dims{1}), graph.constant(Tensor::of(DType::i64, {1}, {-1}))}, 0);
   graph.output("y", reshape(exp(x), target));
   Tensor input(DType::f32, {12});
   for (const int i : {1, 4, 7}) input.set(i, 1);
@@ -160,16 +167,18 @@ TEST_P(Contract, AStateIsAppendedTo) {
   const Value at = graph.input("at", i64({2})), end = graph.input("end", i64({1}));
   const Value next = write_slice(cache, graph.input("x", f32({"rows", 4})), at);
   graph.update(cache, next);
-  graph.output("sum", sum(slice(next, graph.constant(Tensor::of(DType::i64, {1}, {0})), end, {0}), {0}));
+  graph.output("sum",
+               sum(slice(next, graph.constant(Tensor::of(DType::i64, {1}, {0})), end, {0}), {0}));
   Program program = compile(graph, {.device = device()});
   double expected = 0;
   for (int64_t position = 0; position < 16; position += 2) {
     Tensor rows(DType::f32, {2, 4});
     for (int64_t i = 0; i < 8; ++i) rows.set(i, static_cast<double>(position + 1));
     expected += 2.0 * static_cast<double>(position + 1);
-    const TensorMap out = program.run({{"x", rows},
-                                       {"at", Tensor::of(DType::i64, {2}, {static_cast<double>(position), 0})},
-                                       {"end", Tensor::of(DType::i64, {1}, {static_cast<double>(position + 2)})}});
+    const TensorMap out =
+        program.run({{"x", rows},
+                     {"at", Tensor::of(DType::i64, {2}, {static_cast<double>(position), 0})},
+                     {"end", Tensor::of(DType::i64, {1}, {static_cast<double>(position + 2)})}});
     ASSERT_EQ(out.at("sum").at(0), expected) << "position " << position;
   }
   EXPECT_EQ(program.read_state("cache").at(15 * 4), 15);
@@ -203,8 +212,7 @@ OpDef scaled_bias() {
   op.lower = [](const LowerSite& site) -> Steps {
     const Dim size = count(site.in(0).shape);
     return Dispatch{
-        .kernel = {"user.scaled_bias",
-                   {"scaled_bias.wgsl", R"(
+        .kernel = {"user.scaled_bias", {"scaled_bias.wgsl", R"(
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let i = workgroup_index(ids) * WORKGROUP + lane;
@@ -213,7 +221,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
 }
 )"}},
         .operands = {site.read("x", 0), site.read("bias", 1), site.write("y")},
-        .params = {{"size", size}, {"bias_size", count(site.in(1).shape)},
+        .params = {{"size", size},
+                   {"bias_size", count(site.in(1).shape)},
                    {"factor", site.attrs().get<double>("factor")}},
         .workgroups = ceil_div(size, 64),
     };
@@ -226,21 +235,28 @@ TEST_P(Contract, AUsersOpBringsItsOwnWgsl) {
   Graph graph;
   const Value x = graph.input("x", f32({"n", 5}));
   // Its operand is a view, which the kernel knows nothing of.
-  const Value y = graph.add(op, {transpose(x, {1, 0}), graph.input("bias", f32({"n"}))}, {{"factor", 3.0}});
+  const Value y =
+      graph.add(op, {transpose(x, {1, 0}), graph.input("bias", f32({"n"}))}, {{"factor", 3.0}});
   graph.output("y", relu(y));
-  expect_like_reference(graph, {{"x", ramp(DType::f32, {67, 5})}, {"bias", ramp(DType::f32, {67}, 0.5)}}, device());
+  expect_like_reference(
+      graph, {{"x", ramp(DType::f32, {67, 5})}, {"bias", ramp(DType::f32, {67}, 0.5)}}, device());
 }
 
 TEST_P(Contract, AUsersBrokenWgslIsReportedWithItsPlace) {
   if (device().is_cpu()) return;
   OpDef op = scaled_bias();
   op.lower = [](const LowerSite& site) -> Steps {
-    return Dispatch{.kernel = {"broken", {"broken.wgsl", "fn helper() {}\n@compute @workgroup_size(WORKGROUP)\nfn main(ids: Ids, @builtin(local_invocation_index) lane: u32) { let x: f32 = 1u; }\n"}},
-                    .operands = {site.write("y")},
-                    .workgroups = 1};
+    return Dispatch{
+        .kernel =
+            {"broken",
+             {"broken.wgsl",
+              "fn helper() {}\n@compute @workgroup_size(WORKGROUP)\nfn main(ids: Ids, @builtin(local_invocation_index) lane: u32) { let x: f32 = 1u; }\n"}},
+        .operands = {site.write("y")},
+        .workgroups = 1};
   };
   Graph graph;
-  graph.output("y", graph.add(std::make_shared<const OpDef>(op), {graph.input("x", f32({4})), graph.input("b", f32({4}))}));
+  graph.output("y", graph.add(std::make_shared<const OpDef>(op),
+                              {graph.input("x", f32({4})), graph.input("b", f32({4}))}));
   const std::string message = error_of([&] { compile(graph, {.device = device()}); });
   EXPECT_NE(message.find("kernel broken"), std::string::npos) << message;
   EXPECT_NE(message.find("broken.wgsl:3:"), std::string::npos) << message;
@@ -251,17 +267,21 @@ TEST_P(Contract, AnOpWithoutAKernelIsAHostStepWithAReason) {
   op.lower = nullptr;
   op.host_reason = "it was written for the CPU only";
   Graph graph;
-  const Value y = graph.add(std::make_shared<const OpDef>(op), {exp(graph.input("x", f32({4}))), graph.input("b", f32({4}))});
+  const Value y = graph.add(std::make_shared<const OpDef>(op),
+                            {exp(graph.input("x", f32({4}))), graph.input("b", f32({4}))});
   graph.output("middle", relu(y));
   graph.output("last", y);
-  expect_like_reference(graph, {{"x", ramp(DType::f32, {4})}, {"b", ramp(DType::f32, {4})}}, device());
+  expect_like_reference(graph, {{"x", ramp(DType::f32, {4})}, {"b", ramp(DType::f32, {4})}},
+                        device());
   if (device().is_cpu()) return;
   RunReport report;
-  compile(graph, {.device = device()}).run({{"x", ramp(DType::f32, {4})}, {"b", ramp(DType::f32, {4})}}, {.report = &report});
+  compile(graph, {.device = device()})
+      .run({{"x", ramp(DType::f32, {4})}, {"b", ramp(DType::f32, {4})}}, {.report = &report});
   ASSERT_EQ(report.host_steps.size(), 1u);
   EXPECT_EQ(report.host_steps[0].reason, "it was written for the CPU only");
-  EXPECT_EQ(error_of([&] { compile(graph, {.device = device(), .strict = true}); }),
-            "user.scaled_bias: would run on the host: it was written for the CPU only\n  at node 'user.scaled_bias_3'");
+  EXPECT_EQ(
+      error_of([&] { compile(graph, {.device = device(), .strict = true}); }),
+      "user.scaled_bias: would run on the host: it was written for the CPU only\n  at node 'user.scaled_bias_3'");
 }
 
 TEST_P(Contract, SymbolsThatMustAgreeAreCheckedWhenBound) {
@@ -270,7 +290,9 @@ TEST_P(Contract, SymbolsThatMustAgreeAreCheckedWhenBound) {
   const Program program = compile(graph, {.device = device()});
   const TensorMap out = program.run({{"a", ramp(DType::f32, {3})}, {"b", ramp(DType::f32, {3})}});
   EXPECT_EQ(out.at("y").shape(), Shape{3});
-  const std::string message = error_of([&] { program.run({{"a", ramp(DType::f32, {3})}, {"b", ramp(DType::f32, {1})}}); });
+  const std::string message = error_of([&] {
+    program.run({{"a", ramp(DType::f32, {3})}, {"b", ramp(DType::f32, {1})}});
+  });
   EXPECT_NE(message.find("n and m"), std::string::npos) << message;
   EXPECT_NE(message.find("3 and 1"), std::string::npos) << message;
 }
@@ -280,7 +302,9 @@ TEST_P(Contract, ASymbolBeyondItsBoundIsRefused) {
   const Dim n = graph.symbol("n", 8);
   graph.output("y", exp(graph.input("x", f32({n}))));
   const Program program = compile(graph, {.device = device()});
-  EXPECT_EQ(error_of([&] { program.run({{"x", ramp(DType::f32, {9})}}); }),
+  EXPECT_EQ(error_of([&] {
+              program.run({{"x", ramp(DType::f32, {9})}});
+            }),
             "run: symbol 'n' is 9, the graph allows 0 to 8");
   EXPECT_EQ(program.run({{"x", ramp(DType::f32, {0})}}).at("y").count(), 0);
 }

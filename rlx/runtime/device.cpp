@@ -30,7 +30,8 @@ FoundDevice open(const FindOptions& options, const std::string& driver) {
   native.allow_subgroups = options.allow_subgroups;
   const std::shared_ptr<webgpu::Adapter> adapter = webgpu::find_adapter(native);
   const webgpu::AdapterInfo& info = adapter->info();
-  auto device = std::make_shared<webgpu::WebGpuDevice>(info, [adapter] { return webgpu::open_gpu(*adapter); });
+  auto device = std::make_shared<webgpu::WebGpuDevice>(
+      info, [adapter] { return webgpu::open_gpu(*adapter); });
   return {Device(device), info.description, info.driver, info.api, info.library};
 }
 
@@ -47,7 +48,8 @@ void find_webgpu(const FindOptions& options, FoundDevices& found) {
       const auto same = [&](const FoundDevice& other) {
         return other.description == device.description && other.driver == device.driver;
       };
-      if (std::none_of(found.devices.begin(), found.devices.end(), same)) found.devices.push_back(std::move(device));
+      if (std::none_of(found.devices.begin(), found.devices.end(), same))
+        found.devices.push_back(std::move(device));
     } catch (const Error& error) {
       found.missing.push_back({driver.empty() ? "the system's GPU" : driver, error.what()});
     }
@@ -60,10 +62,14 @@ void find_webgpu(const FindOptions&, FoundDevices&) {}
 // Higher is better. A software adapter computes on the CPU too, and slower: it is for asking.
 int rank_of(const Device& device) {
   switch (device.traits().device_class) {
-    case DeviceClass::discrete: return 3;
-    case DeviceClass::integrated: return 2;
-    case DeviceClass::host: return 1;
-    case DeviceClass::software: return 0;
+    case DeviceClass::discrete:
+      return 3;
+    case DeviceClass::integrated:
+      return 2;
+    case DeviceClass::host:
+      return 1;
+    case DeviceClass::software:
+      return 0;
   }
   return 0;
 }
@@ -75,20 +81,24 @@ FoundDevices find_all_devices(const FindOptions& options) {
   found.devices.push_back({Device(make_cpu_backend()), "the CPU", "", "", ""});
   find_webgpu(options, found);
   for (size_t i = 1; i < found.devices.size(); ++i)
-    if (rank_of(found.devices[i].device) > rank_of(found.devices[found.automatic].device)) found.automatic = i;
-  const bool software = std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& device) {
-    return device.device.traits().device_class == DeviceClass::software;
-  });
+    if (rank_of(found.devices[i].device) > rank_of(found.devices[found.automatic].device))
+      found.automatic = i;
+  const bool software =
+      std::any_of(found.devices.begin(), found.devices.end(), [](const FoundDevice& device) {
+        return device.device.traits().device_class == DeviceClass::software;
+      });
   found.automatic_why = found.automatic > 0 ? "a GPU is faster than the CPU"
-                        : software          ? "only software adapters were found, and those are slower than the CPU"
-                                            : "no GPU was found";
+                        : software
+                            ? "only software adapters were found, and those are slower than the CPU"
+                            : "no GPU was found";
   return found;
 }
 
 Device FoundDevices::at(const std::string& name) const {
   if (name == "auto") return devices[automatic].device;
   for (const FoundDevice& found : devices)
-    if (found.device.name() == name || (name == "gpu" && !found.device.is_cpu())) return found.device;
+    if (found.device.name() == name || (name == "gpu" && !found.device.is_cpu()))
+      return found.device;
   std::vector<std::string> names;
   for (const FoundDevice& found : devices) names.push_back(found.device.name());
   std::string message = text("there is no device '", name, "'; there is ", joined(names));

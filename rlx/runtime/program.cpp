@@ -56,7 +56,8 @@ RunRequest Program::request_for(const TensorMap& inputs, const RunOptions& optio
       fail(ErrorKind::invalid_input, "run: there is no input '", name, "'; there is ",
            names.empty() ? "none" : joined(names));
   const bool all = options.outputs.empty() && options.keep_on_device.empty();
-  request.wanted.assign(compiled_->lowered.outputs.size(), all ? RunRequest::Want::tensor : RunRequest::Want::nothing);
+  request.wanted.assign(compiled_->lowered.outputs.size(),
+                        all ? RunRequest::Want::tensor : RunRequest::Want::nothing);
   for (const std::string& name : options.outputs)
     request.wanted[output_index(compiled_->lowered, name)] = RunRequest::Want::tensor;
   for (const std::string& name : options.keep_on_device)
@@ -71,23 +72,27 @@ RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const
   RunResult result;
   for (size_t i = 0; i < request.wanted.size(); ++i) {
     const std::string& name = compiled_->lowered.outputs[i].name;
-    if (request.wanted[i] == RunRequest::Want::tensor) result.tensors.emplace(name, request.outputs[i]);
-    if (request.wanted[i] == RunRequest::Want::device) result.device_tensors.emplace(name, request.device_outputs[i]);
+    if (request.wanted[i] == RunRequest::Want::tensor)
+      result.tensors.emplace(name, request.outputs[i]);
+    if (request.wanted[i] == RunRequest::Want::device)
+      result.device_tensors.emplace(name, request.device_outputs[i]);
   }
   return result;
 }
 
 TensorMap Program::run(const TensorMap& inputs) const { return run(inputs, {}).tensors; }
 
-void Program::run_async(const TensorMap& inputs, std::function<void(Result<TensorMap>)> done) const {
+void Program::run_async(const TensorMap& inputs,
+                        std::function<void(Result<TensorMap>)> done) const {
   const auto request = std::make_shared<RunRequest>(request_for(inputs, {}));
-  executable_->run_async(*request, [request, compiled = compiled_, done = std::move(done)](const Error* error) {
-    if (error) return done(*error);
-    TensorMap outputs;
-    for (size_t i = 0; i < request->outputs.size(); ++i)
-      outputs.emplace(compiled->lowered.outputs[i].name, request->outputs[i]);
-    done(std::move(outputs));
-  });
+  executable_->run_async(
+      *request, [request, compiled = compiled_, done = std::move(done)](const Error* error) {
+        if (error) return done(*error);
+        TensorMap outputs;
+        for (size_t i = 0; i < request->outputs.size(); ++i)
+          outputs.emplace(compiled->lowered.outputs[i].name, request->outputs[i]);
+        done(std::move(outputs));
+      });
 }
 
 BoundRun Program::bind(const TensorMap& inputs) const {
@@ -111,7 +116,8 @@ Tensor& BoundRun::input(const std::string& name) {
 
 const Tensor& BoundRun::output(const std::string& name) const {
   const size_t index = output_index(compiled_->lowered, name);
-  if (index >= request_.outputs.size()) fail(ErrorKind::invalid_input, "run: output '", name, "' is read before a run");
+  if (index >= request_.outputs.size())
+    fail(ErrorKind::invalid_input, "run: output '", name, "' is read before a run");
   return request_.outputs[index];
 }
 
@@ -133,7 +139,8 @@ std::vector<Description> Program::weights() const { return describe(is_weight); 
 std::vector<Description> Program::states() const { return describe(is_state); }
 std::vector<Description> Program::outputs() const {
   std::vector<Description> list;
-  for (const Lowered::Output& output : compiled_->lowered.outputs) list.push_back({output.name, output.type});
+  for (const Lowered::Output& output : compiled_->lowered.outputs)
+    list.push_back({output.name, output.type});
   return list;
 }
 

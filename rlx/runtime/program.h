@@ -26,7 +26,7 @@ struct Description {
 
 // An input or output of a run: a tensor of the host, or one that stays on the device.
 struct RunOptions {
-  std::vector<std::string> outputs = {};     // those to read; empty: all
+  std::vector<std::string> outputs = {};         // those to read; empty: all
   std::vector<std::string> keep_on_device = {};  // those to leave there, as device tensors
   std::map<std::string, DeviceTensor> device_inputs = {};
   RunReport* report = nullptr;
@@ -62,9 +62,13 @@ class Program {
   void wait() const { executable_->wait(); }
   BoundRun bind(const TensorMap& inputs) const;
 
-  void set_weight(const std::string& name, const Tensor& tensor) { executable_->set_weight(name, tensor); }
+  void set_weight(const std::string& name, const Tensor& tensor) {
+    executable_->set_weight(name, tensor);
+  }
   Tensor read_state(const std::string& name) const { return executable_->read_state(name); }
-  void write_state(const std::string& name, const Tensor& tensor) { executable_->write_state(name, tensor); }
+  void write_state(const std::string& name, const Tensor& tensor) {
+    executable_->write_state(name, tensor);
+  }
   void reset_state();  // all of it, to zeros
 
   std::vector<Description> inputs() const;

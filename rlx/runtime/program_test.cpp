@@ -28,7 +28,9 @@ class Programs : public testing::TestWithParam<size_t> {
  protected:
   const Device& device() const { return test_devices()[GetParam()]; }
   bool on_gpu() const { return !device().is_cpu(); }
-  webgpu::WebGpuDevice& gpu_device() const { return dynamic_cast<webgpu::WebGpuDevice&>(*device().backend()); }
+  webgpu::WebGpuDevice& gpu_device() const {
+    return dynamic_cast<webgpu::WebGpuDevice&>(*device().backend());
+  }
 };
 INSTANTIATE_TEST_SUITE_P(EveryDevice, Programs, testing::Range(size_t{0}, test_devices().size()),
                          [](const auto& info) { return test_devices()[info.param].name(); });
@@ -83,7 +85,8 @@ TEST_P(Programs, TakeANewWeightBetweenRuns) {
   EXPECT_EQ(program.run({{"x", filled({1, 4}, 1)}}).at("y").at(0), 2);
   program.set_weight("w", filled({4, 4}, 1));
   EXPECT_EQ(program.run({{"x", filled({1, 4}, 1)}}).at("y").at(0), 4);
-  EXPECT_EQ(error_of([&] { program.set_weight("w", filled({4}, 1)); }), "weight 'w' is f32[4, 4], got f32[4]");
+  EXPECT_EQ(error_of([&] { program.set_weight("w", filled({4}, 1)); }),
+            "weight 'w' is f32[4, 4], got f32[4]");
   EXPECT_EQ(error_of([&] { program.set_weight("v", filled({4}, 1)); }), "there is no weight 'v'");
 }
 
@@ -91,7 +94,10 @@ TEST_P(Programs, SayWhichWeightIsMissing) {
   Graph graph;
   graph.output("y", graph.input("x", f32({2})) * graph.weight("w", f32({2})));
   Program program = compile(graph, {.device = device()});
-  EXPECT_EQ(error_of([&] { program.run({{"x", filled({2}, 1)}}); }), "run: weight 'w' has no tensor");
+  EXPECT_EQ(error_of([&] {
+              program.run({{"x", filled({2}, 1)}});
+            }),
+            "run: weight 'w' has no tensor");
   program.set_weight("w", filled({2}, 3));
   EXPECT_EQ(program.run({{"x", filled({2}, 2)}}).at("y").at(1), 6);
 }
@@ -99,11 +105,17 @@ TEST_P(Programs, SayWhichWeightIsMissing) {
 TEST_P(Programs, NameWhatIsWrongWithAnInput) {
   const Program program = compile(affine(), {.device = device()});
   EXPECT_EQ(error_of([&] { program.run({}); }), "run: input 'x' is missing");
-  EXPECT_EQ(error_of([&] { program.run({{"x", filled({2, 5}, 1)}}); }),
+  EXPECT_EQ(error_of([&] {
+              program.run({{"x", filled({2, 5}, 1)}});
+            }),
             "run: input 'x' is f32[2, 5], the graph wants f32[n, 4]");
-  EXPECT_EQ(error_of([&] { program.run({{"x", Tensor(DType::i32, {2, 4})}}); }),
+  EXPECT_EQ(error_of([&] {
+              program.run({{"x", Tensor(DType::i32, {2, 4})}});
+            }),
             "run: input 'x' is i32[2, 4], the graph wants f32[n, 4]");
-  EXPECT_EQ(error_of([&] { program.run({{"x", filled({2, 4}, 1)}, {"y", filled({1}, 1)}}); }),
+  EXPECT_EQ(error_of([&] {
+              program.run({{"x", filled({2, 4}, 1)}, {"y", filled({1}, 1)}});
+            }),
             "run: there is no input 'y'; there is x");
   EXPECT_EQ(program.run({{"x", filled({1, 4}, 1)}}).at("y").at(0), 2);  // and go on
 }
@@ -129,7 +141,8 @@ TEST_P(Programs, PassAnInputStraightThrough) {
   const Value x = graph.input("x", f32({2, 3}));
   graph.output("same", x);
   graph.output("turned", transpose(x, {1, 0}));
-  const TensorMap out = compile(graph, {.device = device()}).run({{"x", Tensor::of(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6})}});
+  const TensorMap out = compile(graph, {.device = device()})
+                            .run({{"x", Tensor::of(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6})}});
   EXPECT_EQ(out.at("same").at(1), 2);
   EXPECT_EQ(out.at("turned").at(1), 4);
 }
@@ -177,7 +190,8 @@ TEST_P(Programs, SurviveALostDevice) {
   Program program = compile(affine(), {.device = device()});
   const RunResult kept = program.run({{"x", filled({2, 4}, 1)}}, {.keep_on_device = {"y"}});
   gpu_device().gpu()->force_loss("a test");
-  EXPECT_EQ(program.run({{"x", filled({2, 4}, 1)}}).at("y").at(0), 2);  // weights came back from their source
+  EXPECT_EQ(program.run({{"x", filled({2, 4}, 1)}}).at("y").at(0),
+            2);  // weights came back from their source
   try {
     kept.device_tensors.at("y").read();
     FAIL();
@@ -217,11 +231,15 @@ TEST_P(Programs, FlagAnIndexOutOfRange) {
   graph.output("y", gather(graph.input("table", f32({5, 2})), graph.input("ids", i64({3}))));
   const Program program = compile(graph, {.device = device()});
   const Tensor table = filled({5, 2}, 1);
-  const std::string message =
-      error_of([&] { program.run({{"table", table}, {"ids", Tensor::of(DType::i64, {3}, {0, 7, 1})}}); });
+  const std::string message = error_of([&] {
+    program.run({{"table", table}, {"ids", Tensor::of(DType::i64, {3}, {0, 7, 1})}});
+  });
   EXPECT_NE(message.find("gather"), std::string::npos) << message;
   EXPECT_NE(message.find("out of range"), std::string::npos) << message;
-  EXPECT_EQ(program.run({{"table", table}, {"ids", Tensor::of(DType::i64, {3}, {0, 4, 1})}}).at("y").at(0), 1);
+  EXPECT_EQ(program.run({{"table", table}, {"ids", Tensor::of(DType::i64, {3}, {0, 4, 1})}})
+                .at("y")
+                .at(0),
+            1);
 }
 
 TEST_P(Programs, RefuseAnInteger64ThatDoesNotFit) {
@@ -231,16 +249,20 @@ TEST_P(Programs, RefuseAnInteger64ThatDoesNotFit) {
   const Program program = compile(graph, {.device = device()});
   Tensor x(DType::i64, {100});
   x.set_integer(3, int64_t{1} << 40);
-  EXPECT_EQ(error_of([&] { program.run({{"x", x}, {"z", Tensor(DType::i64, {100})}}); }),
+  EXPECT_EQ(error_of([&] {
+              program.run({{"x", x}, {"z", Tensor(DType::i64, {100})}});
+            }),
             "x: element 3 is 1099511627776, a device holds i64 in 32 bits");
 }
 
 TEST(TwoDevices, RunInterleavedInOneProcess) {
   std::vector<Program> programs;
-  for (const Device& device : test_devices()) programs.push_back(compile(affine(), {.device = device}));
+  for (const Device& device : test_devices())
+    programs.push_back(compile(affine(), {.device = device}));
   for (int i = 0; i < 5; ++i)
     for (const Program& program : programs)
-      EXPECT_EQ(program.run({{"x", filled({2, 4}, i)}}).at("y").at(0), 2.0 * i) << program.device().name();
+      EXPECT_EQ(program.run({{"x", filled({2, 4}, i)}}).at("y").at(0), 2.0 * i)
+          << program.device().name();
 }
 
 }  // namespace

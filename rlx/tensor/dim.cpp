@@ -111,10 +111,14 @@ int64_t Dim::atom_value(const Atom& atom, const SymbolValues& symbols) {
   }
   const int64_t a = atom.a.value(symbols), b = atom.b.value(symbols);
   switch (atom.function) {
-    case Function::floor_div: return floor_div_number(a, b);
-    case Function::mod: return mod_number(a, b);
-    case Function::min: return std::min(a, b);
-    default: return std::max(a, b);
+    case Function::floor_div:
+      return floor_div_number(a, b);
+    case Function::mod:
+      return mod_number(a, b);
+    case Function::min:
+      return std::min(a, b);
+    default:
+      return std::max(a, b);
   }
 }
 
@@ -122,7 +126,8 @@ int64_t Dim::value(const SymbolValues& symbols) const {
   int64_t sum = constant_;
   for (const Term& term : terms_) {
     int64_t product = term.coefficient;
-    for (const AtomPtr& atom : term.factors) product = checked_mul(product, atom_value(*atom, symbols));
+    for (const AtomPtr& atom : term.factors)
+      product = checked_mul(product, atom_value(*atom, symbols));
     sum = checked_add(sum, product);
   }
   return sum;
@@ -135,10 +140,14 @@ Interval Dim::atom_range(const Atom& atom, const SymbolRanges& ranges) {
   }
   const Interval a = atom.a.range(ranges), b = atom.b.range(ranges);
   switch (atom.function) {
-    case Function::min: return {std::min(a.low, b.low), std::min(a.high, b.high)};
-    case Function::max: return {std::max(a.low, b.low), std::max(a.high, b.high)};
-    case Function::mod: return {0, b.high == kUnbounded ? kUnbounded : std::max<int64_t>(b.high - 1, 0)};
-    default: break;
+    case Function::min:
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+    case Function::max:
+      return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    case Function::mod:
+      return {0, b.high == kUnbounded ? kUnbounded : std::max<int64_t>(b.high - 1, 0)};
+    default:
+      break;
   }
   if (b.low <= 0) return {-kUnbounded, kUnbounded};  // a divisor that may be zero says nothing
   const auto divide = [](int64_t x, int64_t y) {
@@ -171,10 +180,18 @@ Dim Dim::substitute(const std::map<std::string, Dim>& by) const {
       }
       const Dim a = atom->a.substitute(by), b = atom->b.substitute(by);
       switch (atom->function) {
-        case Function::floor_div: product = product * floor_div(a, b); break;
-        case Function::mod: product = product * mod(a, b); break;
-        case Function::min: product = product * min(a, b); break;
-        default: product = product * max(a, b); break;
+        case Function::floor_div:
+          product = product * floor_div(a, b);
+          break;
+        case Function::mod:
+          product = product * mod(a, b);
+          break;
+        case Function::min:
+          product = product * min(a, b);
+          break;
+        default:
+          product = product * max(a, b);
+          break;
       }
     }
     sum = sum + product;
@@ -230,7 +247,8 @@ Dim operator*(const Dim& a, const Dim& b) {
 bool Dim::operator==(const Dim& other) const {
   if (constant_ != other.constant_ || terms_.size() != other.terms_.size()) return false;
   for (size_t i = 0; i < terms_.size(); ++i)
-    if (terms_[i].coefficient != other.terms_[i].coefficient || compare(terms_[i], other.terms_[i]) != 0)
+    if (terms_[i].coefficient != other.terms_[i].coefficient ||
+        compare(terms_[i], other.terms_[i]) != 0)
       return false;
   return true;
 }
@@ -244,7 +262,8 @@ Dim Dim::of_atom(Function function, std::string name, const Dim& a, const Dim& b
 
 Dim floor_div(const Dim& a, const Dim& b) {
   if (b.is(1)) return a;
-  if (a.is_number() && b.is_number() && b.constant_ != 0) return floor_div_number(a.constant_, b.constant_);
+  if (a.is_number() && b.is_number() && b.constant_ != 0)
+    return floor_div_number(a.constant_, b.constant_);
   if (a == b) return 1;
   if (b.is_number() && b.constant_ > 0) {  // what divides evenly leaves the fraction
     Dim whole, rest(mod(Dim(a.constant_), b));
@@ -284,15 +303,18 @@ Dim max(const Dim& a, const Dim& b) {
 std::ostream& operator<<(std::ostream& out, const Dim& dim) {
   bool first = true;
   const auto sign = [&](int64_t number) {
-    if (first) out << (number < 0 ? "-" : "");
-    else out << (number < 0 ? " - " : " + ");
+    if (first)
+      out << (number < 0 ? "-" : "");
+    else
+      out << (number < 0 ? " - " : " + ");
     first = false;
   };
   for (const Dim::Term& term : dim.terms_) {
     sign(term.coefficient);
     const bool one = term.coefficient == 1 || term.coefficient == -1;
-    if (!one) out << (term.coefficient < 0 ? 0 - static_cast<uint64_t>(term.coefficient)
-                                           : static_cast<uint64_t>(term.coefficient));
+    if (!one)
+      out << (term.coefficient < 0 ? 0 - static_cast<uint64_t>(term.coefficient)
+                                   : static_cast<uint64_t>(term.coefficient));
     for (size_t i = 0; i < term.factors.size(); ++i)
       out << (i || !one ? "*" : "") << term.factors[i]->key;
   }

@@ -23,11 +23,12 @@ constexpr int64_t kUnbounded = INT64_MAX;
 
 class Dim {
  public:
-  Dim(int64_t number = 0) : constant_(number) {}              // NOLINT(google-explicit-constructor)
-  Dim(int number) : constant_(number) {}                      // NOLINT(google-explicit-constructor)
-  Dim(size_t number) : constant_(static_cast<int64_t>(number)) {}  // NOLINT(google-explicit-constructor)
-  Dim(const char* symbol);                                    // NOLINT(google-explicit-constructor)
-  Dim(const std::string& symbol);                             // NOLINT(google-explicit-constructor)
+  Dim(int64_t number = 0) : constant_(number) {}  // NOLINT(google-explicit-constructor)
+  Dim(int number) : constant_(number) {}          // NOLINT(google-explicit-constructor)
+  Dim(size_t number)
+      : constant_(static_cast<int64_t>(number)) {}  // NOLINT(google-explicit-constructor)
+  Dim(const char* symbol);                          // NOLINT(google-explicit-constructor)
+  Dim(const std::string& symbol);                   // NOLINT(google-explicit-constructor)
 
   bool is_number() const { return terms_.empty(); }
   int64_t number() const;  // only when it is one

@@ -10,7 +10,20 @@
 namespace rlx {
 
 enum class DType : uint8_t {
-  f32, f16, bf16, f64, c64, i8, u8, i16, u16, i32, u32, i64, u64, boolean,
+  f32,
+  f16,
+  bf16,
+  f64,
+  c64,
+  i8,
+  u8,
+  i16,
+  u16,
+  i32,
+  u32,
+  i64,
+  u64,
+  boolean,
 };
 
 enum class DTypeClass : uint8_t { floating, signed_integer, unsigned_integer, boolean, complex };

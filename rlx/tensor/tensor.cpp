@@ -39,7 +39,8 @@ T truncated(double value) {
 // f64 -> f32 -> f16 would round twice: steps to an odd f32 first, which keeps the last decision.
 float to_odd_float(double value) {
   const float nearest = static_cast<float>(value);
-  if (std::isnan(value) || std::isinf(nearest) || static_cast<double>(nearest) == value) return nearest;
+  if (std::isnan(value) || std::isinf(nearest) || static_cast<double>(nearest) == value)
+    return nearest;
   const bool away = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
   const float toward_zero = away ? std::nextafter(nearest, 0.0f) : nearest;
   return float_of(bits_of(toward_zero) | 1u);
@@ -58,12 +59,14 @@ Storage::Storage(std::span<const std::byte> bytes, std::shared_ptr<const void> k
 Storage::~Storage() { std::free(own_); }
 
 std::byte* Storage::mutable_bytes() {
-  require(own_ != nullptr || bytes_.empty(), "a tensor that only views a file's bytes cannot be changed");
+  require(own_ != nullptr || bytes_.empty(),
+          "a tensor that only views a file's bytes cannot be changed");
   version_.store(next_version(), std::memory_order_relaxed);
   return own_;
 }
 
-Tensor::Tensor(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(shape)), count_(rlx::count(shape_)) {
+Tensor::Tensor(DType dtype, Shape shape)
+    : dtype_(dtype), shape_(std::move(shape)), count_(rlx::count(shape_)) {
   require(count_ >= 0, "a tensor cannot have shape ", shape_);
   const Dim bytes = Dim(count_) * Dim(bytes_of(dtype));  // checked
   storage_ = std::make_shared<Storage>(static_cast<size_t>(bytes.number()));
@@ -75,15 +78,15 @@ Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, size_
       offset_(offset),
       storage_(std::move(storage)) {
   const size_t bytes = static_cast<size_t>((Dim(count_) * Dim(bytes_of(dtype))).number());
-  require(offset <= storage_->bytes().size() && bytes <= storage_->bytes().size() - offset, "a tensor ",
-          TensorType{dtype, shape_}, " needs ", bytes, " bytes, there are ",
+  require(offset <= storage_->bytes().size() && bytes <= storage_->bytes().size() - offset,
+          "a tensor ", TensorType{dtype, shape_}, " needs ", bytes, " bytes, there are ",
           storage_->bytes().size() - offset);
 }
 
 Tensor Tensor::of(DType dtype, Shape shape, std::span<const double> values) {
   Tensor tensor(dtype, std::move(shape));
-  require(static_cast<int64_t>(values.size()) == tensor.count(), "a tensor ", tensor.type(), " has ",
-          tensor.count(), " elements, got ", values.size());
+  require(static_cast<int64_t>(values.size()) == tensor.count(), "a tensor ", tensor.type(),
+          " has ", tensor.count(), " elements, got ", values.size());
   for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, values[static_cast<size_t>(i)]);
   return tensor;
 }
@@ -108,48 +111,79 @@ double Tensor::at(int64_t i) const {
   const std::byte* at = bytes().data() + i * bytes_of(dtype_);
   switch (dtype_) {
     case DType::f32:
-    case DType::c64: return load<float>(at);
-    case DType::f16: return Half::to_float(load<uint16_t>(at));
-    case DType::bf16: return float_of(uint32_t{load<uint16_t>(at)} << 16);
-    case DType::f64: return load<double>(at);
-    case DType::u64: return static_cast<double>(load<uint64_t>(at));
-    default: return static_cast<double>(integer_at(i));
+    case DType::c64:
+      return load<float>(at);
+    case DType::f16:
+      return Half::to_float(load<uint16_t>(at));
+    case DType::bf16:
+      return float_of(uint32_t{load<uint16_t>(at)} << 16);
+    case DType::f64:
+      return load<double>(at);
+    case DType::u64:
+      return static_cast<double>(load<uint64_t>(at));
+    default:
+      return static_cast<double>(integer_at(i));
   }
 }
 
 int64_t Tensor::integer_at(int64_t i) const {
   const std::byte* at = bytes().data() + i * bytes_of(dtype_);
   switch (dtype_) {
-    case DType::i8: return load<int8_t>(at);
-    case DType::u8: return load<uint8_t>(at);
-    case DType::boolean: return load<uint8_t>(at) != 0;
-    case DType::i16: return load<int16_t>(at);
-    case DType::u16: return load<uint16_t>(at);
-    case DType::i32: return load<int32_t>(at);
-    case DType::u32: return load<uint32_t>(at);
-    case DType::i64: return load<int64_t>(at);
-    case DType::u64: return static_cast<int64_t>(load<uint64_t>(at));
-    default: return truncated<int64_t>(this->at(i));
+    case DType::i8:
+      return load<int8_t>(at);
+    case DType::u8:
+      return load<uint8_t>(at);
+    case DType::boolean:
+      return load<uint8_t>(at) != 0;
+    case DType::i16:
+      return load<int16_t>(at);
+    case DType::u16:
+      return load<uint16_t>(at);
+    case DType::i32:
+      return load<int32_t>(at);
+    case DType::u32:
+      return load<uint32_t>(at);
+    case DType::i64:
+      return load<int64_t>(at);
+    case DType::u64:
+      return static_cast<int64_t>(load<uint64_t>(at));
+    default:
+      return truncated<int64_t>(this->at(i));
   }
 }
 
 void Tensor::set(int64_t i, double value) {
   std::byte* at = storage_->mutable_bytes() + offset_ + i * bytes_of(dtype_);
   switch (dtype_) {
-    case DType::f32: return save(at, static_cast<float>(value));
-    case DType::c64: save(at + 4, 0.0f); return save(at, static_cast<float>(value));
-    case DType::f16: return save(at, Half(to_odd_float(value)).bits);
-    case DType::bf16: return save(at, BFloat16(to_odd_float(value)).bits);
-    case DType::f64: return save(at, value);
-    case DType::i8: return save(at, truncated<int8_t>(value));
-    case DType::u8: return save(at, truncated<uint8_t>(value));
-    case DType::i16: return save(at, truncated<int16_t>(value));
-    case DType::u16: return save(at, truncated<uint16_t>(value));
-    case DType::i32: return save(at, truncated<int32_t>(value));
-    case DType::u32: return save(at, truncated<uint32_t>(value));
-    case DType::i64: return save(at, truncated<int64_t>(value));
-    case DType::u64: return save(at, truncated<uint64_t>(value));
-    case DType::boolean: return save(at, static_cast<uint8_t>(value != 0));
+    case DType::f32:
+      return save(at, static_cast<float>(value));
+    case DType::c64:
+      save(at + 4, 0.0f);
+      return save(at, static_cast<float>(value));
+    case DType::f16:
+      return save(at, Half(to_odd_float(value)).bits);
+    case DType::bf16:
+      return save(at, BFloat16(to_odd_float(value)).bits);
+    case DType::f64:
+      return save(at, value);
+    case DType::i8:
+      return save(at, truncated<int8_t>(value));
+    case DType::u8:
+      return save(at, truncated<uint8_t>(value));
+    case DType::i16:
+      return save(at, truncated<int16_t>(value));
+    case DType::u16:
+      return save(at, truncated<uint16_t>(value));
+    case DType::i32:
+      return save(at, truncated<int32_t>(value));
+    case DType::u32:
+      return save(at, truncated<uint32_t>(value));
+    case DType::i64:
+      return save(at, truncated<int64_t>(value));
+    case DType::u64:
+      return save(at, truncated<uint64_t>(value));
+    case DType::boolean:
+      return save(at, static_cast<uint8_t>(value != 0));
   }
 }
 
@@ -157,14 +191,19 @@ void Tensor::set_integer(int64_t i, int64_t value) {
   std::byte* at = storage_->mutable_bytes() + offset_ + i * bytes_of(dtype_);
   switch (dtype_) {  // integers wrap, as two's complement does
     case DType::i8:
-    case DType::u8: return save(at, static_cast<uint8_t>(value));
+    case DType::u8:
+      return save(at, static_cast<uint8_t>(value));
     case DType::i16:
-    case DType::u16: return save(at, static_cast<uint16_t>(value));
+    case DType::u16:
+      return save(at, static_cast<uint16_t>(value));
     case DType::i32:
-    case DType::u32: return save(at, static_cast<uint32_t>(value));
+    case DType::u32:
+      return save(at, static_cast<uint32_t>(value));
     case DType::i64:
-    case DType::u64: return save(at, value);
-    default: return set(i, static_cast<double>(value));
+    case DType::u64:
+      return save(at, value);
+    default:
+      return set(i, static_cast<double>(value));
   }
 }
 
@@ -183,7 +222,8 @@ Tensor Tensor::copy() const {
 
 bool same_bytes(const Tensor& a, const Tensor& b) {
   return a.dtype() == b.dtype() && a.shape() == b.shape() &&
-         (a.bytes().empty() || std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
+         (a.bytes().empty() ||
+          std::memcmp(a.bytes().data(), b.bytes().data(), a.bytes().size()) == 0);
 }
 
 }  // namespace rlx

@@ -100,20 +100,34 @@ bool same_bytes(const Tensor& a, const Tensor& b);
 template <class T>
 constexpr bool holds(DType dtype) {
   switch (dtype) {
-    case DType::f32: return std::is_same_v<T, float>;
-    case DType::f16: return std::is_same_v<T, Half>;
-    case DType::bf16: return std::is_same_v<T, BFloat16>;
-    case DType::f64: return std::is_same_v<T, double>;
-    case DType::c64: return std::is_same_v<T, float[2]>;
-    case DType::i8: return std::is_same_v<T, int8_t>;
-    case DType::u8: return std::is_same_v<T, uint8_t>;
-    case DType::i16: return std::is_same_v<T, int16_t>;
-    case DType::u16: return std::is_same_v<T, uint16_t>;
-    case DType::i32: return std::is_same_v<T, int32_t>;
-    case DType::u32: return std::is_same_v<T, uint32_t>;
-    case DType::i64: return std::is_same_v<T, int64_t>;
-    case DType::u64: return std::is_same_v<T, uint64_t>;
-    case DType::boolean: return std::is_same_v<T, uint8_t>;  // 0 or 1
+    case DType::f32:
+      return std::is_same_v<T, float>;
+    case DType::f16:
+      return std::is_same_v<T, Half>;
+    case DType::bf16:
+      return std::is_same_v<T, BFloat16>;
+    case DType::f64:
+      return std::is_same_v<T, double>;
+    case DType::c64:
+      return std::is_same_v<T, float[2]>;
+    case DType::i8:
+      return std::is_same_v<T, int8_t>;
+    case DType::u8:
+      return std::is_same_v<T, uint8_t>;
+    case DType::i16:
+      return std::is_same_v<T, int16_t>;
+    case DType::u16:
+      return std::is_same_v<T, uint16_t>;
+    case DType::i32:
+      return std::is_same_v<T, int32_t>;
+    case DType::u32:
+      return std::is_same_v<T, uint32_t>;
+    case DType::i64:
+      return std::is_same_v<T, int64_t>;
+    case DType::u64:
+      return std::is_same_v<T, uint64_t>;
+    case DType::boolean:
+      return std::is_same_v<T, uint8_t>;  // 0 or 1
   }
   return false;
 }

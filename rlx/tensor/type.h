@@ -16,7 +16,8 @@ struct Shape : std::vector<int64_t> {
 };
 struct Dims : std::vector<Dim> {
   using vector::vector;
-  Dims(const Shape& shape) : vector(shape.begin(), shape.end()) {}  // NOLINT(google-explicit-constructor)
+  Dims(const Shape& shape)
+      : vector(shape.begin(), shape.end()) {}  // NOLINT(google-explicit-constructor)
 };
 
 struct TensorType {

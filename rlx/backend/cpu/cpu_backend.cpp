@@ -32,10 +32,13 @@ class CpuExecutable : public Executable {
     for (size_t v = 0; v < values_.size(); ++v) {
       const LoweredValue& value = compiled_->lowered.values[v];
       if (value.kind == ValueKind::weight || value.kind == ValueKind::constant) {
-        if (value.source) values_[v] = *value.source;
-        else missing_weights_.push_back(v);
+        if (value.source)
+          values_[v] = *value.source;
+        else
+          missing_weights_.push_back(v);
       }
-      if (value.kind == ValueKind::state) values_[v] = Tensor(value.type.dtype, concrete(value.type.shape));
+      if (value.kind == ValueKind::state)
+        values_[v] = Tensor(value.type.dtype, concrete(value.type.shape));
     }
   }
 
@@ -56,7 +59,8 @@ class CpuExecutable : public Executable {
     const Counters before = counters_;
     ++counters_.runs;
     for (const size_t v : missing_weights_)
-      fail(ErrorKind::invalid_input, "run: weight '", compiled_->lowered.values[v].name, "' has no tensor");
+      fail(ErrorKind::invalid_input, "run: weight '", compiled_->lowered.values[v].name,
+           "' has no tensor");
     binding_.update(*compiled_, request);
     place(plan());
     take_inputs(request);
@@ -91,7 +95,8 @@ class CpuExecutable : public Executable {
   Counters counters() const override { return counters_; }
 
  private:
-  static void check_type(const char* kind, const std::string& name, const TensorType& type, const Tensor& tensor) {
+  static void check_type(const char* kind, const std::string& name, const TensorType& type,
+                         const Tensor& tensor) {
     if (tensor.type() != type)
       fail(ErrorKind::invalid_input, kind, " '", name, "' is ", type, ", got ", tensor.type());
   }
@@ -100,14 +105,16 @@ class CpuExecutable : public Executable {
     const auto& values = compiled_->lowered.values;
     for (size_t v = 0; v < values.size(); ++v)
       if (values[v].kind == kind && values[v].name == name) return v;
-    fail(ErrorKind::invalid_input, "there is no ", kind == ValueKind::state ? "state" : "weight", " '", name, "'");
+    fail(ErrorKind::invalid_input, "there is no ", kind == ValueKind::state ? "state" : "weight",
+         " '", name, "'");
   }
 
   const MemoryPlan& plan() {
     const std::string key = plan_key(*compiled_, binding_.symbols());
     const auto [at, added] = plans_.try_emplace(key);
     if (added) {
-      at->second = plan_memory(compiled_->lowered, traits_, plan_ranges(*compiled_, binding_.symbols()));
+      at->second =
+          plan_memory(compiled_->lowered, traits_, plan_ranges(*compiled_, binding_.symbols()));
       ++counters_.plans;
     }
     return at->second;
@@ -165,13 +172,21 @@ class CpuExecutable : public Executable {
     for (size_t pc = 0; pc < list_.size();) {
       const Instruction& instruction = list_[pc++];
       switch (instruction.kind) {
-        case Instruction::Kind::jump: pc = instruction.target; break;
+        case Instruction::Kind::jump:
+          pc = instruction.target;
+          break;
         case Instruction::Kind::jump_if_zero:
           if (instruction.condition.value(symbols) == 0) pc = instruction.target;
           break;
-        case Instruction::Kind::set_zero: symbols[instruction.counter] = 0; break;
-        case Instruction::Kind::increment: ++symbols[instruction.counter]; break;
-        case Instruction::Kind::step: step(*instruction.step); break;
+        case Instruction::Kind::set_zero:
+          symbols[instruction.counter] = 0;
+          break;
+        case Instruction::Kind::increment:
+          ++symbols[instruction.counter];
+          break;
+        case Instruction::Kind::step:
+          step(*instruction.step);
+          break;
       }
     }
   }
@@ -208,22 +223,25 @@ class CpuExecutable : public Executable {
     std::vector<const Tensor*> inputs;
     for (const Operand& operand : host.inputs) {
       if (operand.value >= 0)
-        operands.push_back(follow_view(values_[size_t(operand.value)], operand, binding_.symbols()));
+        operands.push_back(
+            follow_view(values_[size_t(operand.value)], operand, binding_.symbols()));
       inputs.push_back(operand.value >= 0 ? &operands.back() : nullptr);
     }
     std::vector<Tensor> results;
     for (const ValueId id : host.results) results.push_back(target(id));
     try {
       const FastOp fast = host.definition ? fast_op(host.definition->op->name) : nullptr;
-      if (!fast || !fast(*host.definition, inputs, results)) host.run(inputs, results, binding_.symbols());
+      if (!fast || !fast(*host.definition, inputs, results))
+        host.run(inputs, results, binding_.symbols());
     } catch (Error& error) {
-      if (node >= 0 && host.definition) error.add_note(text("at node '", host.definition->name, "'"));
+      if (node >= 0 && host.definition)
+        error.add_note(text("at node '", host.definition->name, "'"));
       throw;
     }
     for (size_t r = 0; r < results.size(); ++r) keep(host.results[r], results[r]);
     if (report_)
-      report_->host_steps.push_back({host.name, host.definition ? host.definition->name : "", host.reason,
-                                     microseconds_since(start)});
+      report_->host_steps.push_back({host.name, host.definition ? host.definition->name : "",
+                                     host.reason, microseconds_since(start)});
   }
 
   void keep(ValueId id, const Tensor& tensor) {
@@ -237,7 +255,8 @@ class CpuExecutable : public Executable {
       return;
     }
     Tensor place = target(id);
-    if (plan_->slot_of[size_t(id)] < 0) place = tensor;
+    if (plan_->slot_of[size_t(id)] < 0)
+      place = tensor;
     else if (place.bytes().data() != tensor.bytes().data() && tensor.count() > 0)
       std::memcpy(place.mutable_bytes().data(), tensor.bytes().data(), tensor.bytes().size());
     values_[size_t(id)] = place;
@@ -252,7 +271,8 @@ class CpuExecutable : public Executable {
       const Tensor shaped = value.reshaped(bound(outputs[i].type.shape, binding_.symbols()));
       const auto want = i < request.wanted.size() ? request.wanted[i] : RunRequest::Want::tensor;
       if (want == RunRequest::Want::device)
-        request.device_outputs[i] = {shaped.dtype(), shaped.shape(), std::make_shared<CpuMemory>(shaped.copy())};
+        request.device_outputs[i] = {shaped.dtype(), shaped.shape(),
+                                     std::make_shared<CpuMemory>(shaped.copy())};
       if (want != RunRequest::Want::tensor) continue;
       Tensor& out = request.outputs[i];
       if (out.dtype() == shaped.dtype() && out.shape() == shaped.shape()) {

@@ -9,7 +9,8 @@
 namespace rlx {
 
 // True when it did the work; false hands the step to the reference.
-using FastOp = bool (*)(const Node& node, const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results);
+using FastOp = bool (*)(const Node& node, const std::vector<const Tensor*>& inputs,
+                        std::vector<Tensor>& results);
 
 FastOp fast_op(std::string_view op);  // null where there is none
 

@@ -40,8 +40,10 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       const auto id = static_cast<ValueId>(v);
       if (value.kind == ValueKind::input) inputs_.push_back({id, order.at(value.name)});
       if (value.kind != ValueKind::weight && value.kind != ValueKind::constant) continue;
-      if (value.source) sources_[id] = *value.source;
-      else missing_weights_.push_back(id);
+      if (value.source)
+        sources_[id] = *value.source;
+      else
+        missing_weights_.push_back(id);
     }
     connect();  // compiles the pipelines now, so that the first run does not wait for them
   }
@@ -109,7 +111,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     for (const ValueId written : states_written_)
       if (written == value) return states_.at(value).copy();  // not uploaded yet
     if (!plan_) return {type.dtype, concrete(type.shape)};
-    return GpuMemory(resources_->gpu_ptr(), resources_->buffer(value)).read(type.dtype, concrete(type.shape));
+    return GpuMemory(resources_->gpu_ptr(), resources_->buffer(value))
+        .read(type.dtype, concrete(type.shape));
   }
   void write_state(const std::string& name, const Tensor& tensor) override {
     const Held held(*this);
@@ -151,12 +154,16 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   ValueId find(ValueKind kind, const std::string& name) const {
     for (size_t v = 0; v < lowered_.values.size(); ++v)
-      if (lowered_.values[v].kind == kind && lowered_.values[v].name == name) return static_cast<ValueId>(v);
-    fail(ErrorKind::invalid_input, "there is no ", kind == ValueKind::state ? "state" : "weight", " '", name, "'");
+      if (lowered_.values[v].kind == kind && lowered_.values[v].name == name)
+        return static_cast<ValueId>(v);
+    fail(ErrorKind::invalid_input, "there is no ", kind == ValueKind::state ? "state" : "weight",
+         " '", name, "'");
   }
-  void check_type(const char* kind, const std::string& name, const Tensor& tensor, ValueId value) const {
+  void check_type(const char* kind, const std::string& name, const Tensor& tensor,
+                  ValueId value) const {
     const TensorType& type = lowered_.values[size_t(value)].type;
-    if (tensor.type() != type) fail(ErrorKind::invalid_input, kind, " '", name, "' is ", type, ", got ", tensor.type());
+    if (tensor.type() != type)
+      fail(ErrorKind::invalid_input, kind, " '", name, "' is ", type, ", got ", tensor.type());
   }
 
   // Everything that lives on the logical device; made again when that was lost.
@@ -165,7 +172,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     if (resources_ && resources_->gpu_ptr() == gpu) return;
     std::vector<const RenderedKernel*> kernels;
     for (const auto& [dispatch, slot] : recorder_.kernels()) kernels.push_back(&slot.rendered);
-    const std::vector<PipelinePtr> pipelines = device_->pipelines(*gpu, kernels, counters_.pipelines);
+    const std::vector<PipelinePtr> pipelines =
+        device_->pipelines(*gpu, kernels, counters_.pipelines);
     size_t next = 0;
     for (auto& [dispatch, slot] : recorder_.kernels()) slot.pipeline = pipelines[next++];
     recorder_.forget();
@@ -191,11 +199,14 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       connect();
       const bool rebound = binding_.update(*compiled_, request);
       if (rebound || !plan_) prepare_plan();
-      for (const auto& [value, tensor] : sources_) resources_->upload_changed(value, tensor, name_of(value));
-      for (const ValueId value : states_written_) resources_->upload(value, states_.at(value), name_of(value));
+      for (const auto& [value, tensor] : sources_)
+        resources_->upload_changed(value, tensor, name_of(value));
+      for (const ValueId value : states_written_)
+        resources_->upload(value, states_.at(value), name_of(value));
       states_written_.clear();
       for (const Input& input : inputs_) take_input(input);
-      const bool same = recorded_valid_ && !rebound && recorded_generation_ == resources_->generation() &&
+      const bool same = recorded_valid_ && !rebound &&
+                        recorded_generation_ == resources_->generation() &&
                         recorded_wanted_ == request.wanted && !request.report;
       if (same) {
         counters_.dispatches += recorder_.dispatches();
@@ -219,8 +230,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       ++counters_.plans;
       for (size_t v = 0; v < lowered_.values.size(); ++v)
         if (at->second.bytes_of[v] > traits().max_buffer_bytes)
-          fail(ErrorKind::limit, "'", name_of(static_cast<ValueId>(v)), "' is ", lowered_.values[v].type, " of ",
-               at->second.bytes_of[v], " bytes; a buffer of this device holds ", traits().max_buffer_bytes);
+          fail(ErrorKind::limit, "'", name_of(static_cast<ValueId>(v)), "' is ",
+               lowered_.values[v].type, " of ", at->second.bytes_of[v],
+               " bytes; a buffer of this device holds ", traits().max_buffer_bytes);
     }
     plan_ = &at->second;
     resources_->fit(*plan_);
@@ -228,16 +240,19 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   void take_input(const Input& input) {
     RunRequest& request = *request_;
-    const bool on_device = input.index < request.device_inputs.size() && request.device_inputs[input.index].present();
+    const bool on_device =
+        input.index < request.device_inputs.size() && request.device_inputs[input.index].present();
     if (!on_device) {
       resources_->borrow(input.value, nullptr);
-      return resources_->upload_changed(input.value, request.inputs[input.index], name_of(input.value));
+      return resources_->upload_changed(input.value, request.inputs[input.index],
+                                        name_of(input.value));
     }
     const DeviceTensor& tensor = request.device_inputs[input.index];
     const auto* memory = dynamic_cast<const GpuMemory*>(tensor.memory().get());
     if (!memory || memory->gpu() != resources_->gpu_ptr()) {
       if (memory && memory->gpu()->lost())
-        fail(ErrorKind::device_lost, "run: input '", name_of(input.value), "' was on a device that is lost");
+        fail(ErrorKind::device_lost, "run: input '", name_of(input.value),
+             "' was on a device that is lost");
       resources_->borrow(input.value, nullptr);  // of another device: through the host
       return resources_->upload(input.value, tensor.read(), name_of(input.value));
     }
@@ -278,12 +293,15 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     try {
       if (const auto* dispatch = std::get_if<Dispatch>(&step.what))
         return recorder_.dispatch(*dispatch, step.node, request_->report), true;
-      if (const auto* copy = std::get_if<Copy>(&step.what)) return recorder_.copy(copy->source, copy->target), true;
-      if (const auto* clear = std::get_if<Clear>(&step.what)) return recorder_.clear(clear->target), true;
+      if (const auto* copy = std::get_if<Copy>(&step.what))
+        return recorder_.copy(copy->source, copy->target), true;
+      if (const auto* clear = std::get_if<Clear>(&step.what))
+        return recorder_.clear(clear->target), true;
       if (const auto* fetch = std::get_if<Fetch>(&step.what)) return run_fetch(*fetch), false;
       return run_host(std::get<Host>(step.what));
     } catch (Error& error) {
-      if (step.node >= 0) error.add_note(text("at node '", compiled_->graph.node(step.node).name, "'"));
+      if (step.node >= 0)
+        error.add_note(text("at node '", compiled_->graph.node(step.node).name, "'"));
       throw;
     }
   }
@@ -321,7 +339,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     flush();
     ++counters_.readbacks;
     counters_.readback_bytes += readback.bytes;
-    const auto deliver_to = [this, values, readback, use](Result<std::span<const std::byte>> result) {
+    const auto deliver_to = [this, values, readback,
+                             use](Result<std::span<const std::byte>> result) {
       try {
         const std::span<const std::byte> bytes = result.take();
         std::vector<Tensor> tensors;
@@ -347,7 +366,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   void run_fetch(const Fetch& fetch) {
     ++counters_.host_steps;
-    if (request_->report) request_->report->host_steps.push_back({"fetch", name_of(fetch.value), fetch.reason, -1});
+    if (request_->report)
+      request_->report->host_steps.push_back({"fetch", name_of(fetch.value), fetch.reason, -1});
     read_back({fetch.value}, [this, &fetch](const std::vector<Tensor>& tensors) {
       for (size_t i = 0; i < fetch.elements.size(); ++i)
         if (const auto symbol = fetch.elements[i].symbol())
@@ -359,7 +379,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   bool run_host(const Host& host) {
     std::vector<ValueId> values;
     for (const Operand& operand : host.inputs)
-      if (operand.value >= 0 && std::find(values.begin(), values.end(), operand.value) == values.end())
+      if (operand.value >= 0 &&
+          std::find(values.begin(), values.end(), operand.value) == values.end())
         values.push_back(operand.value);
     if (values.empty()) {
       flush();
@@ -379,7 +400,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     return true;
   }
 
-  void compute_on_host(const Host& host, const std::vector<ValueId>& values, const std::vector<Tensor>& tensors) {
+  void compute_on_host(const Host& host, const std::vector<ValueId>& values,
+                       const std::vector<Tensor>& tensors) {
     const auto begun = Clock::now();
     ++counters_.host_steps;
     std::vector<Tensor> operands;
@@ -395,7 +417,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     std::vector<Tensor> results;
     for (const ValueId id : host.results) {
       const TensorType& type = lowered_.values[size_t(id)].type;
-      results.emplace_back(type.dtype, is_known(type.shape) ? bound(type.shape, symbols()) : Shape{0});
+      results.emplace_back(type.dtype,
+                           is_known(type.shape) ? bound(type.shape, symbols()) : Shape{0});
     }
     host.run(inputs, results, symbols());
     for (size_t r = 0; r < results.size(); ++r) {
@@ -403,15 +426,17 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       const TensorType& type = lowered_.values[size_t(id)].type;
       if (!is_known(type.shape)) {  // the data told its extent
         for (size_t d = 0; d < type.shape.size(); ++d)
-          if (const auto symbol = type.shape[d].symbol()) symbols().insert_or_assign(*symbol, results[r].shape()[d]);
+          if (const auto symbol = type.shape[d].symbol())
+            symbols().insert_or_assign(*symbol, results[r].shape()[d]);
         compiled_->binder.resolve(binding_.binding());
       }
       recorder_.make_room(id);
       resources_->upload(id, results[r], name_of(id));
     }
     if (request_->report)
-      request_->report->host_steps.push_back({host.name, host.definition ? host.definition->name : "", host.reason,
-                                              microseconds_since(begun)});
+      request_->report->host_steps.push_back({host.name,
+                                              host.definition ? host.definition->name : "",
+                                              host.reason, microseconds_since(begun)});
   }
 
   // Behind the last step: copies of the outputs that were asked for, and of the error flag.
@@ -439,8 +464,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     BufferPtr buffer = resources_->gpu().create_buffer(bytes, BufferUse::storage, output.name);
     ++counters_.buffers;
     recorder_.copy_out(output.value, *buffer);
-    request_->device_outputs[i] = {output.type.dtype, bound(output.type.shape, symbols()),
-                                   std::make_shared<GpuMemory>(resources_->gpu_ptr(), std::move(buffer))};
+    request_->device_outputs[i] = {
+        output.type.dtype, bound(output.type.shape, symbols()),
+        std::make_shared<GpuMemory>(resources_->gpu_ptr(), std::move(buffer))};
     has_device_outputs_ = true;
   }
 
@@ -486,8 +512,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     std::memcpy(&code, bytes.data(), 4);
     if (code == 0) return;
     const Node& node = compiled_->graph.node(static_cast<int>(code) - 1);
-    fail(ErrorKind::invalid_input, node.op->name, ": a value is out of range, such as an index (the device clamped it)",
-         "\n  at node '", node.name, "'");
+    fail(ErrorKind::invalid_input, node.op->name,
+         ": a value is out of range, such as an index (the device clamped it)", "\n  at node '",
+         node.name, "'");
   }
 
   void fill_report(RunReport& report) const {
@@ -499,7 +526,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     report.peak_bytes = plan_->peak_bytes;
     for (size_t v = 0; v < lowered_.values.size(); ++v) {
       const ValueKind kind = lowered_.values[v].kind;
-      if (kind == ValueKind::weight || kind == ValueKind::constant) report.weight_bytes += plan_->bytes_of[v];
+      if (kind == ValueKind::weight || kind == ValueKind::constant)
+        report.weight_bytes += plan_->bytes_of[v];
       if (kind == ValueKind::state) report.state_bytes += plan_->bytes_of[v];
     }
   }
@@ -521,7 +549,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   const Lowered& lowered_;
   std::vector<Instruction> list_;
   bool straight_ = true;  // no jumps, nothing comes back before the end
-  std::map<ValueId, Tensor> sources_;  // of weights and constants: what a lost device is filled from
+  std::map<ValueId, Tensor>
+      sources_;  // of weights and constants: what a lost device is filled from
   std::vector<ValueId> missing_weights_;
   std::map<ValueId, Tensor> states_;  // as last written from the host
   std::vector<ValueId> states_written_;

@@ -5,6 +5,7 @@
 
 namespace rlx::webgpu {
 
-std::shared_ptr<Executable> make_executor(std::shared_ptr<WebGpuDevice> device, std::shared_ptr<const Compiled> compiled);
+std::shared_ptr<Executable> make_executor(std::shared_ptr<WebGpuDevice> device,
+                                          std::shared_ptr<const Compiled> compiled);
 
 }  // namespace rlx::webgpu

@@ -87,12 +87,12 @@ struct SubmitTimes {
 
 struct AdapterInfo {
   DeviceTraits traits;
-  std::string description;   // the adapter's own name
-  std::string driver;        // name and version
+  std::string description;  // the adapter's own name
+  std::string driver;       // name and version
   std::string vendor;
-  std::string api;           // vulkan, d3d12, metal, webgpu
-  std::string library;       // where the WebGPU implementation came from
-  std::string flavour;       // which build of it: "dawn-2025", "dawn-2026"
+  std::string api;      // vulkan, d3d12, metal, webgpu
+  std::string library;  // where the WebGPU implementation came from
+  std::string flavour;  // which build of it: "dawn-2025", "dawn-2026"
 };
 
 using Ticket = uint64_t;  // names something under way, for wait()

@@ -10,16 +10,18 @@
 namespace rlx::webgpu {
 
 struct NativeOptions {
-  // Candidates for the WebGPU library, tried in order; a name without a slash is looked up by the system.
+  // Candidates for the WebGPU library, tried in order; a name without a slash is looked up by the
+  // system.
   std::vector<std::string> libraries;
-  // A Vulkan driver manifest to use instead of what the Vulkan loader finds; empty: the loader's choice.
+  // A Vulkan driver manifest to use instead of what the Vulkan loader finds; empty: the loader's
+  // choice.
   std::string vulkan_driver;
   std::string backend;  // vulkan, d3d12, metal; empty: the system's default order
   std::string power;    // low, high; empty: no preference
   // Lowers the device's limits so that small tensors reach the paths of large ones; 0 keeps them.
   int64_t max_binding_bytes = 0;
   int64_t max_buffer_bytes = 0;
-  bool allow_f16 = true;        // false: behave like an adapter without shader-f16
+  bool allow_f16 = true;  // false: behave like an adapter without shader-f16
   bool allow_subgroups = true;
 };
 

@@ -27,7 +27,8 @@ struct PoolAllocator {
 
   explicit PoolAllocator(Pool p) : pool(std::move(p)) {}
   template <class Other>
-  PoolAllocator(const PoolAllocator<Other>& other) : pool(other.pool) {}  // NOLINT: allocators convert
+  PoolAllocator(const PoolAllocator<Other>& other)
+      : pool(other.pool) {}  // NOLINT: allocators convert
   T* allocate(size_t count) {
     return static_cast<T*>(pool->allocate(count * sizeof(T), alignof(T)));
   }

@@ -207,8 +207,8 @@ Ticket NativeGpu::read(Buffer& staging, uint64_t offset, uint64_t bytes,
     return refuse(*events_, std::move(done),
                   Error(ErrorKind::device, "cannot read a buffer that is being read"));
   }
-  const auto operation = events_->make<ReadOperation>(
-      device_, counters_, buffer.shared_from_this(), offset, bytes, std::move(done));
+  const auto operation = events_->make<ReadOperation>(device_, counters_, buffer.shared_from_this(),
+                                                      offset, bytes, std::move(done));
   const Ticket ticket = events_->start(operation, 1);
   capi::CallbackInfo<capi::MapCallback> info;
   info.user1 = events_->token<DeviceOperation>(operation);

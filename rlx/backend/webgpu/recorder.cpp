@@ -7,7 +7,8 @@
 namespace rlx::webgpu {
 namespace {
 
-void render_all(const Steps& steps, const DeviceTraits& traits, std::map<const Dispatch*, KernelSlot>& kernels) {
+void render_all(const Steps& steps, const DeviceTraits& traits,
+                std::map<const Dispatch*, KernelSlot>& kernels) {
   for (const Step& step : steps.list) {
     if (const auto* dispatch = std::get_if<Dispatch>(&step.what)) {
       kernels[dispatch].rendered = render(*dispatch, traits);
@@ -63,13 +64,14 @@ BufferRange Recorder::range_of(const Operand& operand, const Dispatch& dispatch)
     offset = window.first.value(*symbols_) * element;
     // A window from the start is bound as far as the value may reach: its bind group then lasts.
     if (offset > 0 || bytes > traits_.max_binding_bytes)
-      bytes = static_cast<int64_t>(whole_words(std::max<int64_t>(window.count.value(*symbols_) * element, 4)));
+      bytes = static_cast<int64_t>(
+          whole_words(std::max<int64_t>(window.count.value(*symbols_) * element, 4)));
   }
   bytes = std::min(bytes, held - offset);
   if (bytes > traits_.max_binding_bytes)
-    fail(ErrorKind::limit, dispatch.kernel.name, ": '", lowered_.values[size_t(operand.value)].name, "' is ",
-         lowered_.values[size_t(operand.value)].type, " of ", bytes, " bytes; this device binds at most ",
-         traits_.max_binding_bytes);
+    fail(ErrorKind::limit, dispatch.kernel.name, ": '", lowered_.values[size_t(operand.value)].name,
+         "' is ", lowered_.values[size_t(operand.value)].type, " of ", bytes,
+         " bytes; this device binds at most ", traits_.max_binding_bytes);
   return {buffer, static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
 }
 
@@ -78,8 +80,8 @@ void Recorder::fold(int64_t workgroups, Command& command, const Dispatch& dispat
   const int64_t most = traits_.max_workgroups;
   const int64_t rows = (workgroups + most - 1) / most;
   if (rows > most)
-    fail(ErrorKind::limit, dispatch.kernel.name, ": needs ", workgroups, " workgroups; this device runs at most ",
-         most, " squared");
+    fail(ErrorKind::limit, dispatch.kernel.name, ": needs ", workgroups,
+         " workgroups; this device runs at most ", most, " squared");
   command.workgroups[0] = static_cast<uint32_t>((workgroups + rows - 1) / rows);
   command.workgroups[1] = static_cast<uint32_t>(rows);
 }
@@ -100,7 +102,8 @@ void Recorder::dispatch(const Dispatch& dispatch, int node, RunReport* report) {
   }
 }
 
-void Recorder::shard(const Dispatch& dispatch, const KernelSlot& slot, int node, RunReport* report) {
+void Recorder::shard(const Dispatch& dispatch, const KernelSlot& slot, int node,
+                     RunReport* report) {
   const int64_t workgroups = dispatch.workgroups.value(*symbols_);
   if (workgroups <= 0) return;
   Command command;
@@ -112,11 +115,13 @@ void Recorder::shard(const Dispatch& dispatch, const KernelSlot& slot, int node,
   record.params_offset = params_.size();
   record.params_bytes = static_cast<uint64_t>(slot.rendered.params.bytes);
   record.command = commands_.size();
-  for (const Operand& operand : dispatch.operands) record.ranges.push_back(range_of(operand, dispatch));
+  for (const Operand& operand : dispatch.operands)
+    record.ranges.push_back(range_of(operand, dispatch));
   if (dispatch.flags_errors) record.ranges.push_back({resources_->buffer(lowered_.flag), 0, 4});
   if (record.params_bytes > 0) {
     params_.resize(params_.size() + aligned(record.params_bytes, traits_.uniform_alignment));
-    write_params(slot.rendered.params, *symbols_, std::span(params_).subspan(record.params_offset, record.params_bytes));
+    write_params(slot.rendered.params, *symbols_,
+                 std::span(params_).subspan(record.params_offset, record.params_bytes));
     command.has_params = true;
     command.params_offset = static_cast<uint32_t>(record.params_offset);
   }
@@ -125,13 +130,15 @@ void Recorder::shard(const Dispatch& dispatch, const KernelSlot& slot, int node,
   records_.push_back(std::move(record));
 }
 
-void Recorder::report_dispatch(const Record& record, int node, int64_t workgroups, RunReport& report) const {
+void Recorder::report_dispatch(const Record& record, int node, int64_t workgroups,
+                               RunReport& report) const {
   DispatchReport entry;
   entry.kernel = record.dispatch->kernel.name;
   if (node >= 0) entry.node = compiled_.graph.node(node).name;
   for (const Operand& operand : record.dispatch->operands)
     if (operand.access != Access::read)
-      entry.shape = text(operand.dtype, bound(lowered_.values[size_t(operand.value)].type.shape, *symbols_));
+      entry.shape =
+          text(operand.dtype, bound(lowered_.values[size_t(operand.value)].type.shape, *symbols_));
   entry.workgroups = workgroups;
   for (const BufferRange& range : record.ranges) entry.bytes += static_cast<int64_t>(range.bytes);
   report.dispatches.push_back(std::move(entry));
@@ -139,7 +146,8 @@ void Recorder::report_dispatch(const Record& record, int node, int64_t workgroup
 
 void Recorder::copy(ValueId source, ValueId target) {
   make_room(target);
-  if (resources_->buffer(source) != resources_->buffer(target)) copy_out(source, *resources_->buffer(target));
+  if (resources_->buffer(source) != resources_->buffer(target))
+    copy_out(source, *resources_->buffer(target));
 }
 
 void Recorder::copy_out(ValueId source, Buffer& target, uint64_t offset) {
@@ -170,7 +178,8 @@ Recorder::Readback Recorder::read_back(const std::vector<ValueId>& values) {
     most += aligned(whole_words(capacity(value)), 8);
   }
   readback.staging = resources_->staging(most);
-  for (size_t i = 0; i < values.size(); ++i) copy_out(values[i], *readback.staging, readback.offsets[i]);
+  for (size_t i = 0; i < values.size(); ++i)
+    copy_out(values[i], *readback.staging, readback.offsets[i]);
   readback.bytes = std::max<uint64_t>(readback.bytes, 8);
   return readback;
 }
@@ -181,7 +190,8 @@ void Recorder::complete() {
     resources_->gpu().write(*buffer, 0, params_);
   }
   for (Record& record : records_) {
-    record.bindings = resources_->bind_group(record.dispatch, *record.pipeline, record.ranges, record.params_bytes);
+    record.bindings = resources_->bind_group(record.dispatch, *record.pipeline, record.ranges,
+                                             record.params_bytes);
     commands_[record.command].bindings = record.bindings.get();
   }
 }

@@ -39,7 +39,8 @@ class Recorder {
   void make_room(ValueId value);
   int64_t bytes_now(ValueId value) const;  // under the symbols as they are
 
-  // Fills in params and bind groups; the commands are then ready, and stay so until a buffer changes.
+  // Fills in params and bind groups; the commands are then ready, and stay so until a buffer
+  // changes.
   void complete();
   const std::vector<Command>& commands() const { return commands_; }
   size_t dispatches() const { return records_.size(); }

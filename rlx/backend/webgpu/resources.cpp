@@ -5,7 +5,9 @@
 namespace rlx::webgpu {
 namespace {
 
-uint64_t at_least_a_word(int64_t bytes) { return static_cast<uint64_t>(std::max<int64_t>((bytes + 3) / 4 * 4, 4)); }
+uint64_t at_least_a_word(int64_t bytes) {
+  return static_cast<uint64_t>(std::max<int64_t>((bytes + 3) / 4 * 4, 4));
+}
 
 }  // namespace
 
@@ -23,10 +25,13 @@ Tensor GpuMemory::read(DType dtype, const Shape& shape) {
   copy.bytes = bytes;
   gpu_->submit({&copy, 1});
   std::optional<Error> failure;
-  const Ticket ticket = gpu_->read(*staging, 0, bytes, [&](Result<std::span<const std::byte>> result) {
-    if (result.ok()) from_device(result.take(), tensor);
-    else failure = result.error();
-  });
+  const Ticket ticket =
+      gpu_->read(*staging, 0, bytes, [&](Result<std::span<const std::byte>> result) {
+        if (result.ok())
+          from_device(result.take(), tensor);
+        else
+          failure = result.error();
+      });
   gpu_->wait(ticket);
   if (failure) throw *failure;
   return tensor;
@@ -130,7 +135,8 @@ BindGroupPtr Resources::bind_group(const void* dispatch, const Pipeline& pipelin
 
 const BufferPtr& Resources::params(uint64_t bytes) {
   if (!params_ || params_->bytes() < bytes) {
-    params_ = make(std::max<uint64_t>(bytes, params_ ? 2 * params_->bytes() : bytes), BufferUse::params, "params");
+    params_ = make(std::max<uint64_t>(bytes, params_ ? 2 * params_->bytes() : bytes),
+                   BufferUse::params, "params");
     groups_.clear();  // they hold the old one
   }
   return params_;

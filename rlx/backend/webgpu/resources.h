@@ -14,7 +14,8 @@ namespace rlx::webgpu {
 
 class GpuMemory : public DeviceMemory {
  public:
-  GpuMemory(std::shared_ptr<Gpu> gpu, BufferPtr buffer) : gpu_(std::move(gpu)), buffer_(std::move(buffer)) {}
+  GpuMemory(std::shared_ptr<Gpu> gpu, BufferPtr buffer)
+      : gpu_(std::move(gpu)), buffer_(std::move(buffer)) {}
   Tensor read(DType dtype, const Shape& shape) override;
   const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
   const BufferPtr& buffer() const { return buffer_; }
@@ -42,8 +43,8 @@ class Resources {
   // The same, when the tensor is not the one uploaded last.
   void upload_changed(ValueId value, const Tensor& tensor, const std::string& what);
 
-  BindGroupPtr bind_group(const void* dispatch, const Pipeline& pipeline, const std::vector<BufferRange>& ranges,
-                          uint64_t params_bytes);
+  BindGroupPtr bind_group(const void* dispatch, const Pipeline& pipeline,
+                          const std::vector<BufferRange>& ranges, uint64_t params_bytes);
   const BufferPtr& params(uint64_t bytes);
   // Two in turn within a run: one may still be mapped while the next is filled.
   void begin_run() { next_staging_ = 0; }

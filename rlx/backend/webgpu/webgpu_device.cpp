@@ -13,7 +13,8 @@ std::shared_ptr<Gpu> WebGpuDevice::gpu() {
   return gpu_;
 }
 
-std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu, const std::vector<const RenderedKernel*>& kernels,
+std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu,
+                                                 const std::vector<const RenderedKernel*>& kernels,
                                                  uint64_t& compiled) {
   const std::lock_guard lock(mutex_);
   struct Pending {
@@ -27,12 +28,16 @@ std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu, const std::vector<con
     if (pipelines_.count(kernel->wgsl) || pending.count(kernel->wgsl)) continue;
     Pending& entry = pending[kernel->wgsl];
     entry.kernel = kernel;
-    PipelineSource source{kernel->label, kernel->wgsl, {}, static_cast<uint64_t>(kernel->params.bytes)};
+    PipelineSource source{
+        kernel->label, kernel->wgsl, {}, static_cast<uint64_t>(kernel->params.bytes)};
     for (const Access access : kernel->bindings)
-      source.storage.push_back(access == Access::read ? BindingAccess::read : BindingAccess::read_write);
+      source.storage.push_back(access == Access::read ? BindingAccess::read
+                                                      : BindingAccess::read_write);
     entry.ticket = gpu.create_pipeline(source, [&entry](Result<PipelinePtr> result) {
-      if (result.ok()) entry.pipeline = result.take();
-      else entry.error = result.error();
+      if (result.ok())
+        entry.pipeline = result.take();
+      else
+        entry.error = result.error();
     });
   }
   for (auto& [wgsl, entry] : pending) {
@@ -42,7 +47,8 @@ std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu, const std::vector<con
   for (auto& [wgsl, entry] : pending) {
     if (entry.error) {
       const std::string message = entry.error->what();
-      throw Error(entry.error->kind(), text("kernel ", entry.kernel->label, ": ", map_error(*entry.kernel, message)));
+      throw Error(entry.error->kind(),
+                  text("kernel ", entry.kernel->label, ": ", map_error(*entry.kernel, message)));
     }
     pipelines_.emplace(wgsl, entry.pipeline);
   }

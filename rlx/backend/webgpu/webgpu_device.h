@@ -1,4 +1,5 @@
-// A WebGPU adapter as a device of rlx: its logical device, made again after a loss, and its pipelines.
+// A WebGPU adapter as a device of rlx: its logical device, made again after a loss, and its
+// pipelines.
 #pragma once
 
 #include <map>
@@ -28,7 +29,8 @@ class WebGpuDevice : public Backend, public std::enable_shared_from_this<WebGpuD
   // The logical device; a new one when the last was lost.
   std::shared_ptr<Gpu> gpu();
   // A pipeline for each kernel, compiled side by side where they are new. `compiled` counts those.
-  std::vector<PipelinePtr> pipelines(Gpu& gpu, const std::vector<const RenderedKernel*>& kernels, uint64_t& compiled);
+  std::vector<PipelinePtr> pipelines(Gpu& gpu, const std::vector<const RenderedKernel*>& kernels,
+                                     uint64_t& compiled);
 
  private:
   AdapterInfo info_;

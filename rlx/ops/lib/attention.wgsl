@@ -17,15 +17,15 @@ fn score(product: f32, bias_at: u32) -> f32 {
   return biased(s, bias_at);
 }
 
-// exp(x) for x <= 0, like exp_f32 but without branches and fma: on a device that is a CPU all lanes take
-// every branch, and fma may be a function call. The first part of ln 2 times k is exact.
+// exp(x) for x <= 0, without branches, which all lanes of a CPU take. What would be subnormal is 0: next to
+// the largest, 1, it is nothing, and such numbers are slow. The first part of ln 2 times k is exact.
 fn exp_below(x: f32) -> f32 {
-  let k = round(max(x, -104.0) * 1.44269504);
-  let r = (max(x, -104.0) - k * 0.693359375) + k * 2.12194440e-4;
+  let bounded = max(x, -87.0);
+  let k = round(bounded * 1.44269504);
+  let r = (bounded - k * 0.693359375) + k * 2.12194440e-4;
   let tail = 0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0)))));
-  let half = i32(k) / 2;
-  let y = (1.0 + (r + r * r * tail)) * power_of_two(half) * power_of_two(i32(k) - half);
-  return select(select(y, 0.0, x < -103.98), make_nan(x), is_nan(x));
+  let y = (1.0 + (r + r * r * tail)) * power_of_two(i32(k));
+  return select(select(y, 0.0, x < -87.0), make_nan(x), is_nan(x));
 }
 
 // A key of probability 0 adds nothing, whatever its value.
