@@ -79,10 +79,12 @@ function(rlx_tests)
   endforeach()
   # Found when ctest runs, since which devices there are decides which tests there are.
   set(options NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120)
-  set(threads "*Thread*")
-  gtest_discover_tests(rlx_tests ${options} TEST_LIST others TEST_FILTER "-${threads}" PROPERTIES TIMEOUT 900)
-  gtest_discover_tests(rlx_tests ${options} TEST_LIST threaded TEST_FILTER "${threads}"
+  gtest_discover_tests(rlx_tests ${options} TEST_LIST plain TEST_FILTER "-*Thread*:*Long.*"
+    PROPERTIES TIMEOUT 900)
+  gtest_discover_tests(rlx_tests ${options} TEST_LIST threaded TEST_FILTER "*Thread*-*Long.*"
     PROPERTIES LABELS threads TIMEOUT 900)
+  gtest_discover_tests(rlx_tests ${options} TEST_LIST long TEST_FILTER "*Long.*"
+    PROPERTIES LABELS long TIMEOUT 3600)
   add_test(NAME fuzz.parsers COMMAND rlx_tests --gtest_filter=Fuzz.* --gtest_shuffle --gtest_repeat=20)
   set_tests_properties(fuzz.parsers PROPERTIES LABELS fuzz TIMEOUT 3600)
   find_program(valgrind valgrind)

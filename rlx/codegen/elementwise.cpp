@@ -72,7 +72,11 @@ Param scalar_param(const std::string& name, double value, DType dtype) {
 
 int64_t shard_elements(int64_t bytes, const DeviceTraits& traits) {
   constexpr int64_t kStep = 256;  // keeps every window's start where any device can bind it
-  return std::max<int64_t>(traits.max_binding_bytes / bytes / kStep, 1) * kStep;
+  const int64_t steps = traits.max_binding_bytes / bytes / kStep;
+  if (steps == 0)
+    fail(ErrorKind::limit, "this device binds at most ", traits.max_binding_bytes,
+         " bytes, and the smallest shard has ", kStep * bytes);
+  return steps * kStep;
 }
 
 bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits) {

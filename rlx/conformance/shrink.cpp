@@ -1,5 +1,6 @@
 #include "rlx/conformance/shrink.h"
 
+#include <array>
 #include <set>
 
 namespace rlx {
@@ -11,6 +12,7 @@ struct Change {
   int cut = -1;                             // this node's results become inputs
   std::map<std::string, Dim> symbols = {};  // become these numbers
   int64_t halved = 0;                       // dims of this extent are halved
+  std::string shorter = {};                 // this symbol's value is halved
 };
 
 // Which nodes the outputs need once `cut` needs no operands.
@@ -41,6 +43,17 @@ Attrs changed(Attrs attrs, const Change& change) {
     if (const Dims* shape = std::get_if<Dims>(&attr.variant()))
       attrs.set(name, changed(*shape, change));
   return attrs;
+}
+
+Shape changed_extents(const Dims& shape, const Shape& extents, const Change& change) {
+  Shape result = extents;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].is_number())
+      result[d] = shape[d].number();
+    else if (shape[d].symbol() == change.shorter)
+      result[d] /= 2;
+  }
+  return result;
 }
 
 // The leading block of a tensor.
@@ -81,8 +94,8 @@ RandomGraph apply(const RandomGraph& random, const Change& change) {
       moved[at] = {result.graph.add_source(*node.op, type, node.attrs, node.name)};
       if (!is_input(node)) continue;
       const Tensor& tensor = random.inputs.at(node.name);
-      const Shape shape = is_concrete(type.shape) ? concrete(type.shape) : tensor.shape();
-      result.inputs.emplace(node.name, block(tensor, shape));
+      result.inputs.emplace(node.name,
+                            block(tensor, changed_extents(type.shape, tensor.shape(), change)));
     } else {
       Values inputs;
       for (const Value& input : node.inputs)
@@ -116,8 +129,8 @@ std::vector<Change> changes_of(const RandomGraph& random) {
   std::vector<Change> changes;
   if (outputs.size() > 1)
     for (const GraphOutput& output : outputs) changes.push_back({{output}});
-  if (const auto numbers = symbol_numbers(random); !numbers.empty())
-    changes.push_back({.outputs = outputs, .symbols = numbers});
+  const std::map<std::string, Dim> numbers = symbol_numbers(random);
+  if (!numbers.empty()) changes.push_back({.outputs = outputs, .symbols = numbers});
   // An earlier value may be wrong already.
   if (outputs.size() == 1)
     for (const Value& input : outputs[0].value.producer().inputs)
@@ -125,12 +138,26 @@ std::vector<Change> changes_of(const RandomGraph& random) {
   for (int at = 0; at < static_cast<int>(random.graph.nodes().size()); ++at)
     if (!is_source(random.graph.node(at))) changes.push_back({.outputs = outputs, .cut = at});
   std::set<int64_t> extents;
-  for (const auto& [name, tensor] : random.inputs)
-    for (const int64_t extent : tensor.shape())
-      if (extent > 1) extents.insert(extent);
+  for (const Node& node : random.graph.nodes())
+    if (is_input(node))
+      for (const Dim& dim : node.types[0].shape)
+        if (dim.is_number() && dim.number() > 1) extents.insert(dim.number());
   for (auto extent = extents.rbegin(); extent != extents.rend(); ++extent)
     changes.push_back({.outputs = outputs, .halved = *extent});
+  for (const auto& [symbol, value] : numbers)
+    changes.push_back({.outputs = outputs, .shorter = symbol});
   return changes;
+}
+
+// Every change must make this smaller, so that shrinking ends.
+std::array<int64_t, 4> size_of(const RandomGraph& random) {
+  int64_t computed = 0, symbolic = 0, elements = 0;
+  for (const Node& node : random.graph.nodes()) {
+    computed += !is_source(node);
+    symbolic += !is_concrete(node.types[0].shape);
+  }
+  for (const auto& [name, tensor] : random.inputs) elements += tensor.count();
+  return {computed, static_cast<int64_t>(random.graph.outputs().size()), symbolic, elements};
 }
 
 bool still_fails(const RandomGraph& random, const Fails& fails) {
@@ -149,7 +176,7 @@ RandomGraph shrink(RandomGraph random, const Fails& fails) {
     for (const Change& change : changes_of(random)) {
       try {
         RandomGraph candidate = apply(random, change);
-        if (!still_fails(candidate, fails)) continue;
+        if (size_of(candidate) >= size_of(random) || !still_fails(candidate, fails)) continue;
         random = std::move(candidate);
         smaller = true;
         break;

@@ -1,0 +1,140 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rlx/codegen/lower_graph.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+// Keys that are all alike, so that a query's result is the mean of the values it sees.
+Tensor mean_of_seen(int64_t queries, int64_t keys, const AttentionOptions& options,
+                    const Tensor* bias = nullptr) {
+  Graph graph;
+  Tensor q(DType::f32, {1, 1, queries, 2}), k(DType::f32, {1, 1, keys, 2});
+  Tensor v(DType::f32, {1, 1, keys, 1});
+  for (int64_t i = 0; i < keys; ++i) v.set(i, static_cast<double>(1 << i));
+  TensorMap inputs = {{"q", q}, {"k", k}, {"v", v}};
+  if (bias) inputs.emplace("bias", *bias);
+  graph.output("y", attention(graph.input("q", q.type()), graph.input("k", k.type()),
+                              graph.input("v", v.type()),
+                              bias ? graph.input("bias", bias->type()) : Value{}, options));
+  return evaluate(graph, inputs).outputs.at("y");
+}
+
+// One query, two keys with scores s and 0 before anything is done to them; the weight of the first.
+double weight_of_first(double score, const AttentionOptions& options) {
+  Graph graph;
+  const Tensor q = Tensor::of(DType::f32, {1, 1, 1, 1}, {score});
+  const Tensor k = Tensor::of(DType::f32, {1, 1, 2, 1}, {1, 0});
+  graph.output("y", attention(graph.input("q", q.type()), graph.input("k", k.type()),
+                              graph.input("v", k.type()), {}, options));
+  return evaluate(graph, {{"q", q}, {"k", k}, {"v", k}}).outputs.at("y").at(0);
+}
+
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+
+std::string error_of(const TensorType& q, const TensorType& k, const TensorType& v,
+                     const AttentionOptions& options = {}) {
+  Graph graph;
+  try {
+    attention(graph.input("q", q), graph.input("k", k), graph.input("v", v), {}, options);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Attention, EqualScoresGiveTheMean) { EXPECT_EQ(mean_of_seen(1, 2, {}).at(0), 1.5); }
+
+TEST(Attention, CausalQueriesSeeUpToTheirPosition) {
+  const Tensor y = mean_of_seen(2, 2, {.causal = true});
+  EXPECT_EQ(y.at(0), 1);
+  EXPECT_EQ(y.at(1), 1.5);
+}
+
+TEST(Attention, WithACacheQueriesAreTheLastPositions) {
+  const Tensor y = mean_of_seen(2, 4, {.causal = true});
+  EXPECT_FLOAT_EQ(static_cast<float>(y.at(0)), 7.0f / 3);
+  EXPECT_EQ(y.at(1), 15.0 / 4);
+}
+
+TEST(Attention, ARowThatSeesNothingIsZeroOrNaN) {
+  EXPECT_EQ(mean_of_seen(3, 2, {.causal = true}).at(0), 0);
+  EXPECT_TRUE(std::isnan(mean_of_seen(3, 2, {.causal = true, .empty_row = "nan"}).at(0)));
+  const Tensor none = Tensor::of(DType::f32, {2}, {-INFINITY, -INFINITY});
+  EXPECT_EQ(mean_of_seen(1, 2, {}, &none).at(0), 0);
+}
+
+TEST(Attention, ABoolMaskKeepsWhatIsTrue) {
+  const Tensor mask = Tensor::of(DType::boolean, {1, 3}, {1, 0, 1});
+  EXPECT_EQ(mean_of_seen(1, 3, {}, &mask).at(0), 2.5);
+}
+
+TEST(Attention, ABiasIsAddedToTheScores) {
+  const Tensor bias = Tensor::of(DType::f32, {2}, {std::log(3.0), 0});
+  EXPECT_FLOAT_EQ(static_cast<float>(mean_of_seen(1, 2, {}, &bias).at(0)), 1.25f);
+}
+
+TEST(Attention, ScaleComesBeforeSoftcap) {
+  EXPECT_NEAR(weight_of_first(2, {}), sigmoid_of(2), 1e-6);
+  EXPECT_NEAR(weight_of_first(2, {.scale = 0.5}), sigmoid_of(1), 1e-6);
+  EXPECT_NEAR(weight_of_first(100, {.scale = 0.5, .softcap = 3}), sigmoid_of(3), 1e-6);
+}
+
+TEST(Attention, GroupedHeadsShareKeysInOrder) {
+  Graph graph;
+  const Tensor q(DType::f32, {1, 4, 1, 1}), k(DType::f32, {1, 2, 1, 1});
+  const Tensor v = Tensor::of(DType::f32, {1, 2, 1, 1}, {5, 7});
+  graph.output("y", attention(graph.input("q", q.type()), graph.input("k", k.type()),
+                              graph.input("v", v.type())));
+  const Tensor y = evaluate(graph, {{"q", q}, {"k", k}, {"v", v}}).outputs.at("y");
+  const double wanted[] = {5, 5, 7, 7};
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(y.at(i), wanted[i]);
+}
+
+TEST(Attention, TransposedHeadsAreReadInPlace) {
+  Graph graph;
+  const auto heads = [&](const char* name) {
+    return transpose(reshape(graph.input(name, f32({2, "s", 24})), Dims{2, "s", 3, 8}),
+                     {0, 2, 1, 3});
+  };
+  graph.output("y", attention(heads("q"), heads("k"), heads("v")));
+  for (const DeviceClass device_class : {DeviceClass::software, DeviceClass::discrete}) {
+    DeviceTraits traits;
+    traits.device_class = device_class;
+    EXPECT_EQ(lower_graph(graph, traits).steps.list.size(), 1u);
+  }
+}
+
+TEST(Attention, HeadsSideBySideAreTheSameAsTransposedOnes) {
+  Graph graph;
+  const Value q = graph.input("q", f32({1, 3, 4})), k = graph.input("k", f32({1, 5, 4}));
+  const auto heads = [](Value x) {
+    return transpose(reshape(x, Dims{1, x.shape()[1], 2, 2}), {0, 2, 1, 3});
+  };
+  graph.output("packed", attention(q, k, k, {}, {.heads = 2}));
+  const Value apart = attention(heads(q), heads(k), heads(k));
+  graph.output("apart", reshape(transpose(apart, {0, 2, 1, 3}), Dims{1, 3, 4}));
+  Tensor a(DType::f32, {1, 3, 4}), b(DType::f32, {1, 5, 4});
+  for (int64_t i = 0; i < a.count(); ++i) a.set(i, std::sin(static_cast<double>(i)));
+  for (int64_t i = 0; i < b.count(); ++i) b.set(i, std::cos(static_cast<double>(i)));
+  const TensorMap outputs = evaluate(graph, {{"q", a}, {"k", b}}).outputs;
+  EXPECT_TRUE(same_bytes(outputs.at("packed"), outputs.at("apart")));
+}
+
+TEST(Attention, ErrorsNameTheOperands) {
+  EXPECT_EQ(error_of(f32({1, 2, 3, 4}), f32({1, 2, 3, 5}), f32({1, 2, 3, 4})),
+            "attention: the head sizes of q f32[1, 2, 3, 4] and k f32[1, 2, 3, 5] differ: 4 and 5");
+  EXPECT_EQ(error_of(f32({1, 3, 3, 4}), f32({1, 2, 3, 4}), f32({1, 2, 3, 4})),
+            "attention: 3 heads of q are no multiple of 2 heads of k and v");
+  EXPECT_EQ(error_of(f32({1, 3, 5}), f32({1, 3, 5}), f32({1, 3, 5}), {.heads = 2}),
+            "attention: f32[1, 3, 5] cannot be parted into 2 heads");
+  EXPECT_EQ(error_of(f32({1, 1, 1, 1}), f32({1, 1, 1, 1}), f32({1, 1, 1, 1}), {.empty_row = "no"}),
+            "attention: empty_row 'no' is neither zero nor nan");
+}
+
+}  // namespace
+}  // namespace rlx
