@@ -14,8 +14,8 @@ CaseInput absent() { return {{}, CaseInput::Fill::absent}; }
 
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
-  for (auto* family :
-       {elementwise_cases, reduction_cases, linear_cases, attention_cases, indexing_cases}) {
+  for (auto* family : {elementwise_cases, reduction_cases, linear_cases, attention_cases,
+                       indexing_cases, control_cases}) {
     std::vector<OpCase> rows = family();
     all.insert(all.end(), rows.begin(), rows.end());
   }

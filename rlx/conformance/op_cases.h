@@ -48,6 +48,7 @@ std::vector<OpCase> reduction_cases();
 std::vector<OpCase> linear_cases();     // matmul, linear, quantised_matmul, conv2d
 std::vector<OpCase> attention_cases();  // attention, rope
 std::vector<OpCase> indexing_cases();   // gather, scatter, concat, slice, views, top_k, sort
+std::vector<OpCase> control_cases();    // if_else, loop
 // All of them.
 std::vector<OpCase> op_cases();
 

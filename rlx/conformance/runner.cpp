@@ -20,7 +20,9 @@ TensorMap flushed_reference(const CaseGraph& built) {
 std::string host_reasons(const RunReport& report) {
   std::set<std::string> reasons;
   for (const HostStepReport& step : report.host_steps)
-    if (!step.reason.empty()) reasons.insert(text(step.op, ": ", step.reason));
+    if (!step.reason.empty())  // most reasons begin with the op they are about
+      reasons.insert(step.reason.rfind(step.op, 0) == 0 ? step.reason
+                                                        : text(step.op, ": ", step.reason));
   return joined(reasons, "; ");
 }
 

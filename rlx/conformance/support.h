@@ -16,7 +16,7 @@ struct OpSupport {
   std::string name, family;
   int64_t rows = 0;
   bool gradient = false;
-  std::map<std::string, std::vector<DType>> devices = {};  // the dtypes all of whose rows passed
+  std::map<std::string, std::vector<DType>> devices = {};  // the dtypes that ran there, and passed
   std::string note = {};  // why no gradient; what ran on the host, was refused or failed
 };
 

@@ -60,14 +60,18 @@ std::vector<int> nodes_to_evaluate(const Graph& graph) {
 
 std::vector<int> nodes_that_introduce(const Graph& graph) {
   std::set<std::string> seen;
+  for (const Node& node :
+       graph.nodes())  // an input may bind what an earlier node's attribute names
+    if (is_input(node))
+      for (const Dim& dim : node.types[0].shape)
+        for (const std::string& name : dim.symbols()) seen.insert(name);
   std::vector<int> nodes;
   int at = 0;
   for (const Node& node : graph.nodes()) {
     bool introduces = false;
     for (const TensorType& type : node.types)
       for (const Dim& dim : type.shape)
-        for (const std::string& name : dim.symbols())
-          introduces |= seen.insert(name).second && !is_input(node);
+        for (const std::string& name : dim.symbols()) introduces |= seen.insert(name).second;
     for (const auto& host : node.host_values)
       if (host)
         for (const Dim& dim : host->elements)
@@ -183,7 +187,8 @@ void Binder::introduce_symbols(const GraphWork& work, int at, Binding& binding) 
     if (unknown > 0) return;  // the data will tell
     for (size_t r = 0; r < node.types.size(); ++r)
       for (size_t d = 0; d < node.types[r].shape.size(); ++d)
-        if (const auto symbol = node.types[r].shape[d].symbol())
+        if (const auto symbol = node.types[r].shape[d].symbol();
+            symbol && inferred.types[r].shape[d].is_number())
           binding.symbols.insert_or_assign(*symbol, inferred.types[r].shape[d].number());
   } catch (Error& error) {
     error.add_note(text("at node '", node.name, "'"));

@@ -45,7 +45,7 @@ TEST_P(Contract, AGrowingExtentCreatesNothing) {
   const Dim n = graph.symbol("n", 1200, 1);
   const Value x = graph.input("x", f32({n, 8}));
   const Value w = graph.weight("w", ramp(DType::f32, {8, 8}, 0.1));
-  graph.output("y", softmax(relu(matmul(x, w)) + x));
+  graph.output("y", relu(matmul(x, w)) + x);
   const Program program = compile(graph, {.device = device()});
   program.run({{"x", ramp(DType::f32, {1, 8})}});
   const Counters before = program.counters();

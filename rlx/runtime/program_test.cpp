@@ -283,13 +283,27 @@ bool is_ours(const void* address) {
 
 }  // namespace
 
-void* operator new(size_t bytes) {
-  if (counting && is_ours(__builtin_return_address(0))) ++allocations;
-  if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+// All forms but the aligned ones: what one of these gives, another may be asked to take back.
+static void* counted(size_t bytes, const void* caller) {
+  if (counting && is_ours(caller)) ++allocations;
+  return std::malloc(bytes ? bytes : 1);
+}
+static void* counted_or_throw(size_t bytes, const void* caller) {
+  if (void* memory = counted(bytes, caller)) return memory;
   throw std::bad_alloc();
+}
+void* operator new(size_t bytes) { return counted_or_throw(bytes, __builtin_return_address(0)); }
+void* operator new[](size_t bytes) { return counted_or_throw(bytes, __builtin_return_address(0)); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return counted(bytes, __builtin_return_address(0));
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
+  return counted(bytes, __builtin_return_address(0));
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
 
 namespace rlx {
 namespace {

@@ -97,7 +97,7 @@ void Recorder::dispatch(const Dispatch& dispatch, int node, RunReport* report) {
   const KernelSlot& slot = kernels_.at(&dispatch);
   const int64_t repeat = dispatch.repeat.value(*symbols_);
   for (int64_t i = 0; i < repeat; ++i) {
-    if (!dispatch.repeat.is(1)) (*symbols_)[kShard] = i;
+    (*symbols_)[kShard] = i;
     shard(dispatch, slot, node, report);
   }
 }
