@@ -146,7 +146,7 @@ void Graph::output(const std::string& name, Value value) {
 }
 
 Dim Graph::symbol(const std::string& name, int64_t max, int64_t min) {
-  const Dim dim(name);
+  Dim dim(name);
   require(0 <= min && min <= max, "symbol '", name, "': cannot lie in ", min, "..", max);
   const auto [at, added] = data_->symbols.emplace(name, Interval{min, max});
   require(added || (at->second.low == min && at->second.high == max), "symbol '", name,

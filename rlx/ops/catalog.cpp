@@ -6,24 +6,54 @@
 namespace rlx {
 
 // Each is defined in the file of its name; those on single elements are rows of elementwise.cpp.
-#define RLX_OPS(X)                                                                              \
-  X(attention)                                                                                  \
-  X(cast) X(concat) X(conv2d) X(expand) X(gather) X(if_else) X(layer_norm) X(linear) X(loop)    \
-      X(matmul) X(mean) X(quantised_matmul) X(reduce_max) X(reduce_min) X(reshape) X(rms_norm)  \
-          X(rope) X(scatter) X(shape_of) X(slice) X(softmax) X(sort) X(squeeze) X(sum) X(top_k) \
-              X(transpose) X(unsqueeze) X(write_slice)
+const OpDef &attention_op(), &cast_op(), &concat_op(), &conv2d_op(), &expand_op(), &gather_op(),
+    &if_else_op(), &layer_norm_op(), &linear_op(), &loop_op(), &matmul_op(), &mean_op(),
+    &quantised_matmul_op(), &reduce_max_op(), &reduce_min_op(), &reshape_op(), &rms_norm_op(),
+    &rope_op(), &scatter_op(), &shape_of_op(), &slice_op(), &softmax_op(), &sort_op(),
+    &squeeze_op(), &sum_op(), &top_k_op(), &transpose_op(), &unsqueeze_op(), &write_slice_op();
 
-#define RLX_DECLARE(name) const OpDef& name##_op();
-RLX_OPS(RLX_DECLARE)
-#undef RLX_DECLARE
+namespace {
+
+using Definition = const OpDef& (*)();
+constexpr Definition kOps[] = {input_op,
+                               weight_op,
+                               constant_op,
+                               state_op,
+                               attention_op,
+                               cast_op,
+                               concat_op,
+                               conv2d_op,
+                               expand_op,
+                               gather_op,
+                               if_else_op,
+                               layer_norm_op,
+                               linear_op,
+                               loop_op,
+                               matmul_op,
+                               mean_op,
+                               quantised_matmul_op,
+                               reduce_max_op,
+                               reduce_min_op,
+                               reshape_op,
+                               rms_norm_op,
+                               rope_op,
+                               scatter_op,
+                               shape_of_op,
+                               slice_op,
+                               softmax_op,
+                               sort_op,
+                               squeeze_op,
+                               sum_op,
+                               top_k_op,
+                               transpose_op,
+                               unsqueeze_op,
+                               write_slice_op};
+
+}  // namespace
 
 OpSet catalog() {
   OpSet ops;
-  for (const OpDef* source : {&input_op(), &weight_op(), &constant_op(), &state_op()})
-    ops.add(static_op(*source));
-#define RLX_ADD(name) ops.add(static_op(name##_op()));
-  RLX_OPS(RLX_ADD)
-#undef RLX_ADD
+  for (const Definition op : kOps) ops.add(static_op(op()));
   for (const OpDef* op : elementwise_ops()) ops.add(static_op(*op));
   return ops;
 }

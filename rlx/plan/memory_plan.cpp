@@ -50,7 +50,7 @@ void place_in_place(const Lowered& lowered, const std::vector<Instruction>& list
     if (list[size_t(at)].kind != Instruction::Kind::step) continue;
     const auto* dispatch = std::get_if<Dispatch>(&list[size_t(at)].step->what);
     if (!dispatch || !dispatch->in_place) continue;
-    const auto [from, to] = *dispatch->in_place;
+    const ValueId from = dispatch->in_place->first, to = dispatch->in_place->second;
     const LoweredValue& source = lowered.values[size_t(from)];
     const ValueId place = root[size_t(from)];
     const bool shared = std::any_of(root.begin(), root.end(), [&](const ValueId& other) {
