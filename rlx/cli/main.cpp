@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
 
@@ -71,4 +72,9 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace rlx::cli
 
-int main(int argc, char** argv) { return rlx::cli::run(argc, argv); }
+int main(int argc, char** argv) try {
+  return rlx::cli::run(argc, argv);
+} catch (const std::exception& error) {  // out of memory, say
+  std::fprintf(stderr, "rlx: %s\n", error.what());
+  return 1;
+}

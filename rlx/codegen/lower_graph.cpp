@@ -195,10 +195,9 @@ class Lowering {
     const Dims& whole_shape = lowered_.values[size_t(operand.value)].type.shape;
     if (operand.contiguous() && count(operand.shape) == count(whole_shape)) return operand;
     const TensorType type{operand.dtype, operand.shape};
-    const Operand copy =
-        whole(make_value(ValueKind::temporary,
-                         lowered_.values[size_t(operand.value)].name + ".copy", type),
-              type);
+    Operand copy = whole(make_value(ValueKind::temporary,
+                                    lowered_.values[size_t(operand.value)].name + ".copy", type),
+                         type);
     emit(copy_steps(operand, copy), -1, steps);
     return copy;
   }

@@ -222,13 +222,13 @@ Steps lower_product(const LowerSite& site, Product product) {
       product.y.window = window;
     }
     product.y.access = Access::read_write;
-    dispatch.prelude.push_back(
+    dispatch.prelude.emplace_back(
         "fn start(i: u32) -> T {\n  if (params.k_first == 0u) { return T(0); }\n  return load_y(i);\n}");
     dispatch.prelude.push_back(text(
         "fn finish(v: T, column: u32) -> T {\n  if (params.k_end < params.k) { return v; }\n  return ",
         product.finish, ";\n}"));
   } else {
-    dispatch.prelude.push_back("fn start(i: u32) -> T { return T(0); }");
+    dispatch.prelude.emplace_back("fn start(i: u32) -> T { return T(0); }");
     dispatch.prelude.push_back(
         text("fn finish(v: T, column: u32) -> T { return ", product.finish, "; }"));
   }

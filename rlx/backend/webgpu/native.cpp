@@ -59,7 +59,7 @@ std::shared_ptr<const capi::Api> load_first(const std::vector<std::string>& libr
     try {
       return capi::load_api(library);
     } catch (const Error& error) {
-      reasons.push_back(error.what());
+      reasons.emplace_back(error.what());
     }
   }
   if (reasons.empty()) fail(ErrorKind::device, "no WebGPU library was named to look for");

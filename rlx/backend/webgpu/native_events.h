@@ -30,10 +30,11 @@ struct PoolAllocator {
   PoolAllocator(const PoolAllocator<Other>& other)
       : pool(other.pool) {}  // NOLINT: allocators convert
   T* allocate(size_t count) {
-    return static_cast<T*>(pool->allocate(count * sizeof(T), alignof(T)));
+    return static_cast<T*>(
+        pool->allocate(count * sizeof(T), alignof(T)));  // NOLINT: T is no mistake
   }
   void deallocate(T* memory, size_t count) {
-    pool->deallocate(memory, count * sizeof(T), alignof(T));
+    pool->deallocate(memory, count * sizeof(T), alignof(T));  // NOLINT: as above
   }
   bool operator==(const PoolAllocator& other) const { return pool == other.pool; }
 };
