@@ -90,8 +90,12 @@ TEST(Architecture, TheLibraryPrintsNothingAndReadsNoEnvironment) {
   for (const fs::path& file : sources()) {
     if (folder_of(file) == "cli" || folder_of(file) == "conformance") continue;
     const std::string content = read(file);
-    for (const char* word : {"std::cout", "std::cerr", " printf(", "fprintf(", " puts("})
+    for (const char* word :
+         {"getenv(", "std::cout", "std::cerr", " printf(", "fprintf(", " puts("}) {
+      // It points the Vulkan loader at a driver and puts the variable back: decision 005.
+      if (file.filename() == "native.cpp" && word == std::string("getenv(")) continue;
       EXPECT_EQ(content.find(word), std::string::npos) << file << " has " << word;
+    }
   }
 }
 

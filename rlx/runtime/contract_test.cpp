@@ -57,7 +57,6 @@ TEST_P(Contract, AGrowingExtentCreatesNothing) {
   EXPECT_EQ(after.runs - before.runs, 1000u);
   EXPECT_EQ(after.pipelines, before.pipelines);
   EXPECT_EQ(after.plans, before.plans);
-  // The staging buffer is the run's own; it grows with what is read, a few times at most.
   EXPECT_EQ(after.buffers, before.buffers);
   EXPECT_EQ(after.bind_groups, before.bind_groups);
 }
