@@ -1,7 +1,6 @@
 // rlx demo: a small transformer encoder on every device there is, side by side.
 
-#include <chrono>
-
+#include "rlx/base/clock.h"
 #include "rlx/cli/compare_tensors.h"
 #include "rlx/cli/devices_option.h"
 #include "rlx/cli/report_print.h"
@@ -17,11 +16,6 @@ namespace {
 constexpr const char* kFile = "examples/encoder.rlx";
 constexpr int64_t kBatch = 2, kLength = 12, kVocabulary = 100;
 constexpr int kRuns = 5;
-
-using Clock = std::chrono::steady_clock;
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 Graph load_example() {
   const std::vector<std::string> files = find_near(kFile);

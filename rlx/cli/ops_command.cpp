@@ -1,6 +1,7 @@
 // rlx ops: which op works on which device for which dtypes, found by running every row now.
 
 #include "rlx/cli/commands.h"
+#include "rlx/conformance/case_data.h"
 #include "rlx/conformance/support.h"
 #include "rlx/ops/catalog.h"
 
@@ -8,9 +9,21 @@ namespace rlx::cli {
 namespace {
 
 struct OpsOptions {
-  bool json = false;
-  std::vector<std::string> devices;
+  bool json = false, markdown = false, details = false;
+  std::vector<std::string> devices, names;
 };
+
+std::vector<OpCase> chosen_rows(const OpsOptions& options) {
+  std::vector<OpCase> all = op_cases(), chosen;
+  if (options.names.empty()) return all;
+  for (const std::string& name : options.names) {
+    const size_t before = chosen.size();
+    for (const OpCase& row : all)
+      if (row.op == name) chosen.push_back(row);
+    if (chosen.size() == before) catalog().at(name);  // says what the nearest name is
+  }
+  return chosen;
+}
 
 std::vector<Device> chosen_devices(const OpsOptions& options, Context& context) {
   std::vector<Device> devices;
@@ -25,11 +38,24 @@ void list_ops(const OpsOptions& options, Context& context) {
   support.progress = [&](size_t done, size_t all) {
     context.show_progress(text("row ", done, " of ", all));
   };
+  if (options.details) {
+    support.gradients = true;
+    support.details = [&](const OpCase& row, const Device& device, bool gradient,
+                          const CaseResult& result) {
+      context.show_progress("");
+      context.out << name(result.outcome) << (gradient ? " gradient" : "") << " on "
+                  << device.name() << ": " << describe(row)
+                  << (result.detail.empty() ? "" : "\n    " + result.detail) << '\n';
+    };
+  }
   const SupportTable table =
-      support_table(op_cases(), catalog(), chosen_devices(options, context), support);
+      support_table(chosen_rows(options), catalog(), chosen_devices(options, context), support);
   context.show_progress("");
+  if (options.details) return;
   if (options.json)
     context.out << to_json(table) << '\n';
+  else if (options.markdown)
+    context.out << to_markdown(table);
   else
     context.out << table;
 }
@@ -39,6 +65,9 @@ void list_ops(const OpsOptions& options, Context& context) {
 void add_ops_command(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand("ops", "Which op works on which device, by trying");
   const auto options = std::make_shared<OpsOptions>();
+  command->add_option("op", options->names, "Only these (all)")->take_all();
+  command->add_flag("--details", options->details, "Say how each row went, and its gradient");
+  command->add_flag("--markdown", options->markdown, "Print a table as docs/ops.md has it");
   command->add_flag("--json", options->json, "Print one JSON array");
   command->add_option("--device", options->devices, "Try this device; may be repeated (all)")
       ->take_all();

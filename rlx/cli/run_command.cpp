@@ -1,8 +1,8 @@
 // rlx run: runs a graph and shows its outputs, what was done, and what went wrong where.
 
-#include <chrono>
 #include <set>
 
+#include "rlx/base/clock.h"
 #include "rlx/base/file.h"
 #include "rlx/cli/all_values.h"
 #include "rlx/cli/inputs.h"
@@ -23,11 +23,6 @@ struct RunFlags {
   bool report = false, check_nan = false, strict = false;
   int repeat = 1;
 };
-
-using Clock = std::chrono::steady_clock;
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 std::vector<std::string> chosen_outputs(const Graph& graph, const RunFlags& flags) {
   std::vector<std::string> names;

@@ -31,32 +31,37 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
 }
 )";
 
-// Splits the elements where an operand is too large to bind whole. An operand in the result's own
-// order is bound in windows; another must fit by itself, which the executor checks.
-void shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
+// Splits the elements where an operand is too large to bind whole. False where that cannot be done:
+// the executor then says which tensor is too large.
+bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
   const Operand& result = dispatch.operands.back();
-  int64_t widest = 4;
-  bool large = false;
-  for (Operand& operand : dispatch.operands) {
-    if (operand.shape != result.shape || !operand.contiguous()) continue;
-    widest = std::max(widest, device_storage(operand.dtype, traits).bytes);
-    large |= !fits_binding(operand.dtype, operand.shape, traits);
-  }
-  Dim first = 0, end = count;
-  if (large) {
-    const int64_t per_shard = shard_elements(widest, traits);
-    first = Dim(kShard) * Dim(per_shard);
-    end = min(count, first + per_shard);
-    dispatch.repeat = ceil_div(count, per_shard);
-    for (Operand& operand : dispatch.operands)
-      if (operand.shape == result.shape && operand.contiguous())
-        operand.window = {first, end - first};
-  }
   const int64_t per_word =
       dispatch.writes_words ? device_storage(result.dtype, traits).elements_per_word : 1;
+  std::vector<Operand> nest;
+  std::vector<size_t> large;
+  for (size_t i = 0; i < dispatch.operands.size(); ++i) {
+    nest.push_back(dispatch.operands[i]);
+    if (!fits_binding(nest[i].dtype, nest[i].shape, traits)) large.push_back(i);
+  }
+  Dims shape = result.shape;
+  merge_dims(shape, nest);
+  std::vector<Operand> cut_operands;
+  for (const size_t i : large) cut_operands.push_back(nest[i]);
+  const auto shards =
+      large.empty() || shape.empty() ? std::nullopt : cut(shape, cut_operands, per_word, traits);
+  Dim first = 0, end = count;
+  if (shards) {
+    for (const size_t i : large) dispatch.operands[i].window = window_of(nest[i], *shards);
+    Operand in_order = nest.back();
+    in_order.layout = Layout::row_major(shape);
+    first = first_of(in_order, *shards);
+    end = first + window_of(in_order, *shards).count;
+    dispatch.repeat = shards->repeat;
+  }
   dispatch.params.emplace_back("first", first);
   dispatch.params.emplace_back("end", end);
   dispatch.workgroups = ceil_div(end - first, 64 * per_word);
+  return shards || large.empty();
 }
 
 // A parameter of the operands' own type: next to integers it is one, within their range.
@@ -69,21 +74,6 @@ Param scalar_param(const std::string& name, double value, DType dtype) {
 }
 
 }  // namespace
-
-int64_t shard_elements(int64_t bytes, const DeviceTraits& traits) {
-  constexpr int64_t kStep = 256;  // keeps every window's start where any device can bind it
-  const int64_t steps = traits.max_binding_bytes / bytes / kStep;
-  if (steps == 0)
-    fail(ErrorKind::limit, "this device binds at most ", traits.max_binding_bytes,
-         " bytes, and the smallest shard has ", kStep * bytes);
-  return steps * kStep;
-}
-
-bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits) {
-  // Bounds are the graph's business; a symbol counts as unbounded here.
-  const Dim bytes = bytes_of(dtype, count(shape), traits);
-  return bytes.range({}).high <= traits.max_binding_bytes;
-}
 
 Operand broadcast(Operand operand, const Dims& shape) {
   Layout layout{operand.layout.offset, {}};
@@ -112,9 +102,19 @@ Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
   dispatch.params = formula.params;
   dispatch.writes_words = storage.elements_per_word > 1;
   if (dispatch.writes_words) dispatch.constants.push_back({"PER_WORD", storage.elements_per_word});
+  if (!shard(dispatch, count(formula.result.shape), traits) && dispatch.writes_words) {
+    // Its blocks do not end with words: stored element by element, and packed by a step of its own.
+    dispatch.writes_words = false;
+    dispatch.params = formula.params;
+    dispatch.repeat = 1;
+    for (Operand& operand : dispatch.operands) operand.window.reset();
+    dispatch.operands.back().dtype = unpacked(formula.result.dtype);
+    shard(dispatch, count(formula.result.shape), traits);
+    dispatch.operands.back().dtype = formula.result.dtype;
+    dispatch.constants.clear();
+  }
   body += dispatch.writes_words ? kStoreWords : kStoreElements;
   dispatch.kernel = {formula.name, {formula.name + " (generated)", body}, formula.includes};
-  shard(dispatch, count(formula.result.shape), traits);
   return dispatch;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "rlx/codegen/shards.h"
 #include "rlx/lower/site.h"
 
 namespace rlx {
@@ -35,10 +36,5 @@ Operand broadcast(Operand operand, const Dims& shape);
 
 // The expression that converts `v` between the compute types of two dtypes, as cast does.
 std::string convert_expression(const std::string& v, DType from, DType to);
-
-// How many elements a shard may have so that every operand of `bytes` per element can be bound.
-int64_t shard_elements(int64_t bytes, const DeviceTraits& traits);
-// Can a value of this many elements always be bound whole?
-bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits);
 
 }  // namespace rlx

@@ -69,6 +69,16 @@ std::vector<OpCase> slice_cases() {
   const Attrs reversed = slice({-1}, {INT64_MIN}, {-1}, {-1});
   return {
       {"slice", {normal(f32({5, 65}))}, slice({1, 3}, {4, 63}), "a block"},
+      {"slice", {normal(f32({40, 65}))}, slice({1, 3}, {39, 60}), "a large block"},
+      {"slice",
+       {normal(f32({3, 1031}))},
+       slice({2, 1030}, {0, 0}, {0, 1}, {-1, -2}),
+       "large, back"},
+      {"slice",
+       {normal(i8({60, 67}))},
+       slice({1, 3}, {59, 60}),
+       "a large block of packed integers"},
+      {"slice", {normal(f16({31, 3, 33}))}, slice({1}, {32}, {2}), "f16, rank 3"},
       {"slice", {normal(f32({5, 3}))}, slice({0}, {2}), "the first rows, which are contiguous"},
       {"slice", {normal(f32({7, 3}))}, slice({-3}, {INT64_MAX}, {0}), "the last rows"},
       {"slice", {normal(f32({3, 11}))}, slice({1}, {10}, {1}, {3}), "steps"},

@@ -33,6 +33,8 @@ void add_reductions(Cases& cases) {
     row(normal(f32({5, 1031})), {1}, true, 1031, "long rows, axis kept");
     row(normal(f32({4, 3, 5})), {0, 2}, false, 20, "axes on both sides of a kept one", true);
     row(normal(f32({4, 3, 5})), {1}, true, 3, "an axis in the middle", true);
+    row(normal(f32({9, 31, 17})), {0, 2}, false, 153, "large, axes on both sides");
+    row(normal(f16({3, 70, 19})), {1}, false, 70, "f16, large, an axis in the middle");
     row(normal(f32({7, 9})), {}, false, 63, "all axes", true);
     row(normal(f32({63, 1027})), {0}, false, 63, "columns: a lane to each");
     row(normal(f32({257, 3})), {0}, false, 257, "few long columns");

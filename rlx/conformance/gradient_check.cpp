@@ -5,7 +5,6 @@
 #include "rlx/autodiff/gradient.h"
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/runner.h"
-#include "rlx/conformance/tolerance.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx {
@@ -21,8 +20,10 @@ Tensor converted(const Tensor& tensor, DType dtype) {
   return result;
 }
 
-bool is_differentiable(const OpCase& row, const OpDef& op, size_t i) {
-  const bool host = std::count(op.host_inputs.begin(), op.host_inputs.end(), i) != 0;
+bool is_differentiable(const OpCase& row, const OpSet& ops, size_t i) {
+  const std::vector<size_t> hosts =
+      row.compose ? std::vector<size_t>{} : ops.at(row.op)->host_inputs;
+  const bool host = std::count(hosts.begin(), hosts.end(), i) != 0;
   const CaseInput& input = row.inputs[i];
   return !host && input.fill != Fill::absent && input.type.dtype == DType::f32;
 }
@@ -78,7 +79,7 @@ DeviceGradients run_gradients(const OpCase& row, const OpSet& ops, const Device&
   const TensorMap outputs = evaluate(built.graph, built.inputs).outputs;
   Values xs, totals;
   for (size_t i = 0; i < built.operands.size(); ++i)
-    if (is_differentiable(row, *ops.at(row.op), i)) xs.push_back(built.operands[i]);
+    if (is_differentiable(row, ops, i)) xs.push_back(built.operands[i]);
   Graph graph = std::move(built.graph);
   for (const GraphOutput& output : std::vector(graph.outputs())) {
     if (!is_float(output.value.dtype())) continue;
@@ -108,7 +109,7 @@ int64_t work_of(const OpCase& row, const CaseGraph& built) {
 }
 
 // Compares some elements of one operand's gradient.
-std::optional<Mismatch> check_operand(const OpCase& row, const OpDef& op, const CaseGraph& wide,
+std::optional<Mismatch> check_operand(const OpCase& row, const OpSet& ops, const CaseGraph& wide,
                                       const std::string& name, const DeviceGradients& device,
                                       double here) {
   const Tensor& gradient = device.gradients.at(name);
@@ -124,7 +125,8 @@ std::optional<Mismatch> check_operand(const OpCase& row, const OpDef& op, const 
     got.push_back(gradient.at(element));
     want.push_back(*expected);
   }
-  Tolerance tolerance = tolerance_of(op, std::max<int64_t>(row.terms, 2), row.slack);
+  Tolerance tolerance = tolerance_of(row, ops);
+  tolerance.terms = std::max<int64_t>(row.terms, 2);
   tolerance.ulps = 64 * std::max(tolerance.ulps, 4.0);  // a rule is several ops, and adds up
   tolerance.absolute += 1e-6;                           // of the differences
   const Shape shape{static_cast<int64_t>(at.size())};
@@ -137,25 +139,22 @@ std::optional<Mismatch> check_operand(const OpCase& row, const OpDef& op, const 
 }  // namespace
 
 bool has_gradient_check(const OpCase& row, const OpSet& ops) {
-  const OpDef& op = *ops.at(row.op);
-  if (!row.gradient || !op.gradient) return false;
+  if (!row.gradient || !(row.compose || ops.at(row.op)->gradient)) return false;
   bool any = false;
   for (size_t i = 0; i < row.inputs.size(); ++i) {
     if (row.inputs[i].fill == Fill::special) return false;
     const DType dtype = row.inputs[i].type.dtype;
     if (row.inputs[i].fill != Fill::absent && is_float(dtype) && dtype != DType::f32) return false;
-    any |= is_differentiable(row, op, i);
+    any |= is_differentiable(row, ops, i);
   }
   if (!any) return false;
   const CaseGraph built = case_graph(row, ops);
-  for (const TensorType& type : built.first.producer().types)
-    if (type.dtype == DType::f32) return true;
-  return false;
+  return std::any_of(built.results.begin(), built.results.end(),
+                     [](const Value& result) { return result.dtype() == DType::f32; });
 }
 
 CaseResult check_gradient(const OpCase& row, const OpSet& ops, const Device& device) {
   try {
-    const OpDef& op = *ops.at(row.op);
     const DeviceGradients gradients = run_gradients(row, ops, device);
     const CaseGraph wide = case_graph(widened(row), ops);
     const double here = loss(wide, wide.inputs, gradients.seeds);
@@ -164,7 +163,7 @@ CaseResult check_gradient(const OpCase& row, const OpSet& ops, const Device& dev
       if (gradient.shape() != operand.shape())
         return {Outcome::fail, text("the gradient of ", name, " is ", gradient.type(),
                                     ", not like ", operand.type())};
-      if (const auto mismatch = check_operand(row, op, wide, name, gradients, here))
+      if (const auto mismatch = check_operand(row, ops, wide, name, gradients, here))
         return {Outcome::fail, text("the gradient of ", name, ": ", mismatch->message())};
     }
     return {};

@@ -12,11 +12,30 @@ CaseInput special(TensorType type) { return {std::move(type), CaseInput::Fill::s
 CaseInput given(const Tensor& tensor) { return {tensor.type(), CaseInput::Fill::given, 0, tensor}; }
 CaseInput absent() { return {{}, CaseInput::Fill::absent}; }
 
+// Each is in the file of its name.
+std::vector<OpCase> attention_cases();
+std::vector<OpCase> control_cases();
+std::vector<OpCase> elementwise_cases();
+std::vector<OpCase> indexing_cases();
+std::vector<OpCase> linear_cases();
+std::vector<OpCase> reduction_cases();
+
+std::span<const CaseFamily> case_families() {
+  static constexpr CaseFamily kFamilies[] = {
+      {"attention", attention_cases},      //
+      {"control", control_cases},          //
+      {"elementwise", elementwise_cases},  //
+      {"indexing", indexing_cases},        //
+      {"linear", linear_cases},            //
+      {"reduction", reduction_cases},
+  };
+  return kFamilies;
+}
+
 std::vector<OpCase> op_cases() {
   std::vector<OpCase> all;
-  for (auto* family : {elementwise_cases, reduction_cases, linear_cases, attention_cases,
-                       indexing_cases, control_cases}) {
-    std::vector<OpCase> rows = family();
+  for (const CaseFamily& family : case_families()) {
+    std::vector<OpCase> rows = family.rows();
     all.insert(all.end(), rows.begin(), rows.end());
   }
   return all;

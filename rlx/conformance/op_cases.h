@@ -2,6 +2,8 @@
 // against finite differences, as a benchmark, and fills the support table.
 #pragma once
 
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,14 +43,16 @@ struct OpCase {
   double slack = 1;           // more tolerance than computed, with the reason in `why`
   SymbolValues symbols = {};  // values of the symbols in the inputs' types
   bool gradient = true;       // check it too, where the op has one and the dtype is f32
+  // For a function of ops.h that is made of other ops: `op` is then its name.
+  std::function<Values(const Values& inputs)> compose = {};
 };
 
-std::vector<OpCase> elementwise_cases();
-std::vector<OpCase> reduction_cases();
-std::vector<OpCase> linear_cases();     // matmul, linear, quantised_matmul, conv2d
-std::vector<OpCase> attention_cases();  // attention, rope
-std::vector<OpCase> indexing_cases();   // gather, scatter, concat, slice, views, top_k, sort
-std::vector<OpCase> control_cases();    // if_else, loop
+// The rows of one file, cases_<name>.cpp.
+struct CaseFamily {
+  const char* name;
+  std::vector<OpCase> (*rows)();
+};
+std::span<const CaseFamily> case_families();
 // All of them.
 std::vector<OpCase> op_cases();
 

@@ -1,9 +1,9 @@
 #include "rlx/conformance/runner.h"
 
+#include <algorithm>
 #include <set>
 
 #include "rlx/conformance/case_data.h"
-#include "rlx/conformance/tolerance.h"
 
 namespace rlx {
 namespace {
@@ -35,7 +35,7 @@ CaseResult refused(const Error& error) {
 
 CaseResult compare_outputs(const OpCase& row, const OpSet& ops, const CaseGraph& built,
                            const TensorMap& outputs, bool may_flush) {
-  const Tolerance tolerance = tolerance_of(*ops.at(row.op), row.terms, row.slack);
+  const Tolerance tolerance = tolerance_of(row, ops);
   const TensorMap wanted = evaluate(built.graph, built.inputs).outputs;
   bool special = false;
   for (const CaseInput& input : row.inputs) special |= input.fill == Fill::special;
@@ -68,11 +68,22 @@ CaseGraph case_graph(const OpCase& row, const OpSet& ops) {
     built.operands.push_back(data[i] ? built.graph.input(name, row.inputs[i].type) : Value{});
     if (data[i]) built.inputs.emplace(name, *data[i]);
   }
-  built.first = built.graph.add(ops.at(row.op), built.operands, row.attrs, "case");
-  const size_t results = built.first.producer().types.size();
-  for (size_t r = 0; r < results; ++r)
-    built.graph.output(text("out", r), built.first.of(static_cast<int>(r)));
+  if (row.compose) {
+    built.results = row.compose(built.operands);
+  } else {
+    const Value first = built.graph.add(ops.at(row.op), built.operands, row.attrs, "case");
+    const size_t results = first.producer().types.size();
+    for (size_t r = 0; r < results; ++r) built.results.push_back(first.of(static_cast<int>(r)));
+  }
+  for (size_t r = 0; r < built.results.size(); ++r)
+    built.graph.output(text("out", r), built.results[r]);
   return built;
+}
+
+Tolerance tolerance_of(const OpCase& row, const OpSet& ops) {
+  constexpr Accuracy kComposition{16};
+  const Accuracy accuracy = row.compose ? kComposition : ops.at(row.op)->accuracy;
+  return {accuracy.ulps, std::max<int64_t>(row.terms, 1), row.slack, accuracy.absolute};
 }
 
 CaseResult run_case(const OpCase& row, const OpSet& ops, const Device& device, bool optimise) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/conformance/tolerance.h"
 #include "rlx/runtime/program.h"
 
 namespace rlx {
@@ -30,9 +31,12 @@ struct CaseGraph {
   Graph graph;
   TensorMap inputs;
   Values operands;  // absent where the row's is
-  Value first;      // result
+  Values results;
 };
 CaseGraph case_graph(const OpCase& row, const OpSet& ops);
+
+// How far a row's results may be off: what its op says, over its terms.
+Tolerance tolerance_of(const OpCase& row, const OpSet& ops);
 
 CaseResult run_case(const OpCase& row, const OpSet& ops, const Device& device,
                     bool optimise = true);

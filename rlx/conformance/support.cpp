@@ -5,16 +5,14 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "rlx/conformance/runner.h"
-
 namespace rlx {
 namespace {
 
 // The dtype a row stands for: that of its first operand that is data, and not merely a condition.
-DType dtype_of(const OpCase& row, const OpDef& op) {
+DType dtype_of(const OpCase& row, const OpDef* op) {
   DType dtype = DType::boolean;
   for (size_t i = 0; i < row.inputs.size(); ++i) {
-    const bool host = std::count(op.host_inputs.begin(), op.host_inputs.end(), i) != 0;
+    const bool host = op && std::count(op->host_inputs.begin(), op->host_inputs.end(), i) != 0;
     if (row.inputs[i].fill == CaseInput::Fill::absent || host) continue;
     dtype = row.inputs[i].type.dtype;
     if (dtype != DType::boolean) break;
@@ -66,8 +64,40 @@ void add_notes(const std::vector<std::pair<std::string, Tally>>& tallies, std::s
   }
 }
 
-bool is_structure(const OpDef& op) {
-  return !op.reference && !op.lower;  // sources compute nothing
+// An op of the catalogue, or a function made of such.
+struct Subject {
+  std::string name;
+  OpRef op;  // null: a composition
+  std::vector<const OpCase*> rows;
+};
+
+std::vector<Subject> subjects_of(const std::vector<OpCase>& rows, const OpSet& ops) {
+  std::map<std::string, Subject> subjects;
+  for (const OpCase& row : rows) {
+    Subject& subject = subjects[row.op];
+    subject.name = row.op;
+    if (!row.compose) subject.op = ops.at(row.op);
+    subject.rows.push_back(&row);
+  }
+  std::vector<Subject> list;
+  for (auto& [name, subject] : subjects) list.push_back(std::move(subject));
+  return list;
+}
+
+OpSupport describe(const Subject& subject) {
+  if (subject.op)
+    return {.name = subject.name,
+            .family = subject.op->family,
+            .rows = static_cast<int64_t>(subject.rows.size()),
+            .gradient = static_cast<bool>(subject.op->gradient),
+            .note = subject.op->gradient ? "" : "no gradient: " + subject.op->gradient_reason};
+  const bool gradient = std::any_of(subject.rows.begin(), subject.rows.end(),
+                                    [](const OpCase* row) { return row->gradient; });
+  return {.name = subject.name,
+          .family = "compositions",
+          .rows = static_cast<int64_t>(subject.rows.size()),
+          .gradient = gradient,
+          .note = "made of other ops"};
 }
 
 }  // namespace
@@ -77,17 +107,19 @@ SupportTable support_table(const std::vector<OpCase>& rows, const OpSet& ops,
   SupportTable table;
   for (const Device& device : devices) table.devices.push_back(device.name());
   size_t done = 0;
-  for (const OpRef& op : ops.all()) {
-    if (is_structure(*op)) continue;
-    OpSupport support{op->name, op->family, 0, static_cast<bool>(op->gradient)};
-    if (!support.gradient) support.note = text("no gradient: ", op->gradient_reason);
+  for (const Subject& subject : subjects_of(rows, ops)) {
+    OpSupport support = describe(subject);
     std::vector<std::pair<std::string, Tally>> tallies;
     for (const Device& device : devices) tallies.emplace_back(device.name(), Tally{});
-    for (const OpCase& row : rows) {
-      if (row.op != op->name) continue;
-      ++support.rows;
-      for (size_t d = 0; d < devices.size(); ++d)
-        tallies[d].second.add(dtype_of(row, *op), run_case(row, ops, devices[d]));
+    for (const OpCase* row : subject.rows) {
+      const DType dtype = dtype_of(*row, subject.op.get());
+      for (size_t d = 0; d < devices.size(); ++d) {
+        const CaseResult result = run_case(*row, ops, devices[d]);
+        tallies[d].second.add(dtype, result);
+        if (options.details) options.details(*row, devices[d], false, result);
+        if (options.gradients && has_gradient_check(*row, ops))
+          options.details(*row, devices[d], true, check_gradient(*row, ops, devices[d]));
+      }
       if (options.progress) options.progress(++done, rows.size());
     }
     for (const auto& [device, tally] : tallies) support.devices[device] = tally.passed();
@@ -113,6 +145,21 @@ std::string to_json(const SupportTable& table) {
                     {"note", op.note}});
   }
   return list.dump(1);
+}
+
+std::string to_markdown(const SupportTable& table) {
+  std::string out =
+      text("| op | family | ", joined(table.devices, " | "), " | gradient | note |\n");
+  out += "|---|---|---|---|";
+  for (size_t d = 0; d < table.devices.size(); ++d) out += "---|";
+  out += '\n';
+  for (const OpSupport& op : table.ops) {
+    out += text("| `", op.name, "` | ", op.family, " | ");
+    for (const std::string& device : table.devices)
+      out += text(op.devices.at(device).empty() ? "–" : joined(op.devices.at(device), " "), " | ");
+    out += text(op.gradient ? "yes" : "no", " | ", op.note, " |\n");
+  }
+  return out;
 }
 
 std::ostream& operator<<(std::ostream& out, const SupportTable& table) {

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rlx/conformance/op_cases.h"
-#include "rlx/runtime/device.h"
+#include "rlx/conformance/runner.h"
 
 namespace rlx {
 
@@ -27,12 +26,17 @@ struct SupportTable {
 
 struct SupportOptions {
   std::function<void(size_t done, size_t all)> progress = {};
+  // Called for each row on each device, and with `gradients` for its gradient too.
+  std::function<void(const OpCase&, const Device&, bool gradient, const CaseResult&)> details = {};
+  bool gradients = false;
 };
+// Of the ops that have rows, compositions among them.
 SupportTable support_table(const std::vector<OpCase>& rows, const OpSet& ops,
                            const std::vector<Device>& devices, const SupportOptions& options = {});
 
 // One array of {name, family, rows, gradient, devices: {cpu: [dtypes], ...}, note}.
 std::string to_json(const SupportTable& table);
 std::ostream& operator<<(std::ostream& out, const SupportTable& table);
+std::string to_markdown(const SupportTable& table);
 
 }  // namespace rlx

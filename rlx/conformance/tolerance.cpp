@@ -9,29 +9,6 @@
 namespace rlx {
 namespace {
 
-struct KnownError {
-  const char* op;
-  double ulps;
-  double absolute = 0;
-};
-
-// Ops whose kernels go through several functions. Everything else that is no single formula adds,
-// multiplies and moves, and has the default.
-constexpr KnownError kKnownErrors[] = {
-    {"softmax", 16},
-    {"attention", 32},
-    {"layer_norm", 16},
-    {"rms_norm", 16},
-    {"conv2d", 8},
-    {"linear", 16},
-    {"rope", 8},
-    {"quantised_matmul", 8},
-    // WGSL promises these only an absolute error near their zeros.
-    {"log", 4, 0x1p-21},
-    {"sin", 8, 0x1p-21},
-    {"cos", 8, 0x1p-21},
-};
-
 double smallest_normal(DType dtype) {
   switch (dtype) {
     case DType::f64:
@@ -99,17 +76,6 @@ std::optional<Mismatch> compare_integers(const Tensor& got, const Tensor& want) 
 }
 
 }  // namespace
-
-Tolerance tolerance_of(const OpDef& op, int64_t terms, double slack) {
-  Tolerance tolerance{.terms = std::max<int64_t>(terms, 1), .slack = slack};
-  if (op.elementwise) tolerance.ulps = op.elementwise->ulps;
-  for (const KnownError& known : kKnownErrors) {
-    if (op.name != known.op) continue;
-    if (!op.elementwise) tolerance.ulps = known.ulps;
-    tolerance.absolute = known.absolute;
-  }
-  return tolerance;
-}
 
 double allowed_error(const Tolerance& tolerance, DType dtype, double reference, double largest) {
   if (exact(dtype)) return 0;

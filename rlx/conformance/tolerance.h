@@ -15,9 +15,6 @@ struct Tolerance {
   double absolute = 0;  // what the op may be off by whatever the size of its result
 };
 
-// What `op` may be off by, from its definition or from the table of ops that are no single formula.
-Tolerance tolerance_of(const OpDef& op, int64_t terms, double slack);
-
 // ulps * slack * eps(f32) * sqrt(terms), of the element or (for sums) of the tensor's largest, and
 // one rounding step of a 16-bit dtype. Integers and bools have none.
 double allowed_error(const Tolerance& tolerance, DType dtype, double reference, double largest);

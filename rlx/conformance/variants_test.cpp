@@ -4,7 +4,6 @@
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/runner.h"
 #include "rlx/conformance/test_devices.h"
-#include "rlx/conformance/tolerance.h"
 #include "rlx/ops/catalog.h"
 
 namespace rlx {
@@ -16,32 +15,30 @@ bool is_ordinary(const OpCase& row) {
   return true;
 }
 
-void check_variants(const std::vector<OpCase>& rows, const std::string& op, const std::string& key,
-                    int64_t variants) {
+void check_variants(const OpDef& op, const Variants& variants, const std::vector<OpCase>& rows) {
   const OpSet ops = catalog();
   for (const Device& device : test_devices()) {
     if (device.is_cpu()) continue;
     for (const OpCase& row : rows) {
-      if (row.op != op || !is_ordinary(row)) continue;
+      if (row.op != op.name || !is_ordinary(row)) continue;
       const CaseGraph built = case_graph(row, ops);
       const Tensor want = evaluate(built.graph, built.inputs).outputs.at("out0");
-      for (int64_t variant = 0; variant < variants; ++variant) {
-        SCOPED_TRACE(text(device.name(), ", ", key, " = ", variant, ", ", describe(row)));
+      for (int64_t variant = 0; variant < variants.count; ++variant) {
+        SCOPED_TRACE(text(device.name(), ", ", variants.key, " = ", variant, ", ", describe(row)));
         const Program program =
-            compile(built.graph, {.device = device, .choices = {{key, variant}}});
+            compile(built.graph, {.device = device, .choices = {{variants.key, variant}}});
         const Tensor got = program.run(built.inputs).at("out0");
-        const auto mismatch = compare(got, want, tolerance_of(*ops.at(op), row.terms, row.slack));
+        const auto mismatch = compare(got, want, tolerance_of(row, ops));
         EXPECT_FALSE(mismatch) << mismatch->message();
       }
     }
   }
 }
 
-TEST(Variants, EveryKernelOfMatmulIsRight) {
-  check_variants(linear_cases(), "matmul", "matmul.variant", 2);
-}
-TEST(Variants, EveryKernelOfAttentionIsRight) {
-  check_variants(attention_cases(), "attention", "attention.variant", 2);
+TEST(Variants, EveryKernelAnOpMayChooseIsRight) {
+  const std::vector<OpCase> rows = op_cases();
+  for (const OpRef& op : catalog().all())
+    for (const Variants& variants : op->variants) check_variants(*op, variants, rows);
 }
 
 }  // namespace

@@ -9,6 +9,16 @@ HostValue host_value_of(const Tensor& tensor) {
   return host;
 }
 
+constexpr std::string_view kUnknown = "unknown.";
+
+// Is there an extent that only the op itself can tell?
+bool has_unknown(const Dims& shape) {
+  for (const Dim& dim : shape)
+    for (const std::string& symbol : dim.symbols())
+      if (symbol.rfind(kUnknown, 0) == 0) return true;
+  return false;
+}
+
 // The concrete result types of a node whose operands are at hand. Where the op itself must tell
 // (a data-dependent extent), the type stays symbolic.
 Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs,
@@ -25,20 +35,13 @@ Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs,
       if (host_input == i) host_refs.back() = &hosts.emplace_back(host_value_of(*inputs[i]));
   }
   int unknown = 0;
-  const auto fresh = [&] { return Dim(text("unknown.", unknown++)); };
+  const auto fresh = [&] { return Dim(text(kUnknown, unknown++)); };
   Inferred inferred = infer_types(*node.op, type_refs, host_refs, node.attrs, fresh);
   for (const DimCheck& check : inferred.checks)
     if (check.a.value(symbols) != check.b.value(symbols))
       fail(ErrorKind::invalid_input, check.what, " (", check.a.value(symbols), " and ",
            check.b.value(symbols), ')');
   return inferred.types;
-}
-
-bool is_bound(const Dims& shape, const SymbolValues& symbols) {
-  for (const Dim& dim : shape)
-    for (const std::string& symbol : dim.symbols())
-      if (!symbols.count(symbol)) return false;
-  return true;
 }
 
 // Symbols that this node's results introduced get their values.
@@ -58,9 +61,11 @@ void bind_results(const Node& node, const std::vector<Tensor>& results, SymbolVa
 std::vector<Tensor> run_node(const Node& node, const std::vector<const Tensor*>& inputs,
                              SymbolValues& symbols) {
   std::vector<Tensor> results;
-  for (const TensorType& type : concrete_types(node, inputs, symbols))
-    results.push_back(is_bound(type.shape, symbols) ? Tensor(type.dtype, bound(type.shape, symbols))
-                                                    : Tensor(type.dtype, Shape{0}));
+  for (const TensorType& type : concrete_types(node, inputs, symbols)) {
+    const bool op_tells = !is_bound(type.shape, symbols) && has_unknown(type.shape);
+    results.push_back(op_tells ? Tensor(type.dtype, Shape{0})
+                               : Tensor(type.dtype, bound(type.shape, symbols)));
+  }
   require(static_cast<bool>(node.op->reference), node.op->name, ": has no reference");
   node.op->reference({*node.op, inputs, node.attrs, results, symbols});
   bind_results(node, results, symbols);

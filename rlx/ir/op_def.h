@@ -127,7 +127,18 @@ struct Elementwise {
   std::vector<std::string> includes = {};  // of lib/, that the formulas call
   bool comparison = false;                 // the result is bool
   bool safe_i64 = false;                   // cannot leave the 32 bits its operands are in
-  double ulps = 4;                         // how far WGSL may be off, in ulps of the result
+};
+
+// How far a device may be off: in ulps of the result, for each root of the terms it adds up, and
+// whatever its size.
+struct Accuracy {
+  double ulps = 4, absolute = 0;
+};
+
+// A choice that selects between kernels: 0 to count - 1.
+struct Variants {
+  std::string key;
+  int64_t count = 1;
 };
 
 struct OpDef {
@@ -147,6 +158,9 @@ struct OpDef {
   std::function<std::optional<Layout>(const ViewSite&)> view = {};
   // The elements of an integer result from those of the operands: shape arithmetic without running.
   std::function<std::optional<HostValue>(const InferSite&)> symbolic = {};
+
+  Accuracy accuracy = {};
+  std::vector<Variants> variants = {};
 
   std::string host_reason = {}, gradient_reason = {};
   std::string onnx = {};  // the operator it equals, if any

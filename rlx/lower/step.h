@@ -46,6 +46,7 @@ struct Param {
   Dims list = {};
 
   Param(std::string n, Dim value) : name(std::move(n)), number(std::move(value)) {}
+  Param(std::string n, int value) : Param(std::move(n), Dim(value)) {}
   Param(std::string n, double value) : name(std::move(n)), kind(Kind::f32), real(value) {}
   Param(std::string n, Dims values)
       : name(std::move(n)), kind(Kind::list), list(std::move(values)) {}

@@ -349,6 +349,8 @@ const OpDef& attention_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .accuracy = {32},
+      .variants = {{"attention.variant", 2}},
   };
   return op;
 }

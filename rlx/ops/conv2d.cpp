@@ -148,6 +148,7 @@ const OpDef& conv2d_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .accuracy = {8},
       .gradient_reason = "comes with the catalogue",
       .onnx = "Conv",
   };

@@ -149,7 +149,6 @@ OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands)
   scalar.includes.insert(scalar.includes.end(), row.includes.begin(), row.includes.end());
   scalar.comparison = row.comparison;
   scalar.safe_i64 = row.safe_i64;
-  scalar.ulps = row.ulps;
 
   const std::vector<std::string> names[] = {{"x"}, {"x", "y"}, {"condition", "x", "y"}};
   OpDef def;
@@ -162,6 +161,7 @@ OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands)
   def.lower = lower_elementwise;
   def.elementwise = std::move(scalar);
   def.onnx = row.onnx;
+  def.accuracy = {row.ulps, row.absolute_error};
   if (row.gradient)
     def.gradient = row.gradient;
   else

@@ -64,7 +64,7 @@ struct Row {
   Gradients (*gradient)(const GradientSite&) = nullptr;
   std::string onnx = {};
   std::vector<std::string> includes = {};  // of lib/; numbers always is
-  double ulps = 1;
+  double ulps = 1, absolute_error = 0;
   std::vector<AttrSpec> params = {};
   bool comparison = false, safe_i64 = false;
   OnDims on_dims = nullptr;

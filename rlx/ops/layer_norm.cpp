@@ -58,6 +58,7 @@ const OpDef& layer_norm_op() {
       .reference = reference,
       .lower = [](const LowerSite& site) { return Steps(norm_dispatch(site, "layer_norm")); },
       .gradient = gradient,
+      .accuracy = {16},
       .onnx = "LayerNormalization",
   };
   return op;

@@ -108,6 +108,7 @@ const OpDef& linear_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .accuracy = {16},
   };
   return op;
 }

@@ -120,6 +120,7 @@ const OpDef& quantised_matmul_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .accuracy = {8},
   };
   return op;
 }

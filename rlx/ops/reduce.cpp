@@ -187,6 +187,7 @@ Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Oper
                        std::vector<std::string> functions, const Dim& divisor,
                        const DeviceTraits& traits) {
   constexpr int64_t kWorkgroup = 64;
+  const bool divides = functions.back().find("params.divisor") != std::string::npos;
   const int64_t lanes = lanes_of(rows, chunks.length);
   const Dim outputs = rows.count * chunks.count;
   Dispatch dispatch{
@@ -215,15 +216,86 @@ Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Oper
     dispatch.operands[0].window = {from, min(elements - from, Dim(per_shard * length))};
     dispatch.operands[1].window = {first, end - first};
   }
-  dispatch.params = {{"first", first},
-                     {"end", end},
-                     {"row_length", rows.length},
-                     {"chunks", chunks.count},
-                     {"chunk_length", chunks.length}};
-  if (dispatch.prelude.back().find("params.divisor") != std::string::npos)
-    dispatch.params.emplace_back("divisor", divisor);
+  dispatch.prelude.emplace_back("fn merge(at: u32, v: T) -> T { return v; }");
+  dispatch.params = {{"first", first},         {"end", end},
+                     {"output_base", 0},       {"row_length", rows.length},
+                     {"chunks", chunks.count}, {"chunk_length", chunks.length}};
+  if (divides) dispatch.params.emplace_back("divisor", divisor);
   dispatch.workgroups = ceil_div(end - first, kWorkgroup / lanes);
   return dispatch;
+}
+
+// Rows that lie all over a tensor beyond the limit: its blocks are taken in the order of memory,
+// and each adds its share to the outputs it has a part in.
+Steps reduce_blocks(const LowerSite& site, Kind kind, const std::vector<bool>& reduced,
+                    const Shards& shards, const Operand& spread) {
+  const Operand& x = site.inputs[0];
+  const Operand total = site.temporary("y", {unpacked(x.dtype), site.results[0].shape});
+  Operand block = x;
+  block.shape = shards.extents;
+  block.layout.offset = first_of(x, shards);
+  ReducedRows rows = rows_of(block, reduced);
+  rows.x.window = window_of(x, shards);
+  Dim earlier = 0, length = 1;  // where the block starts along the reduced axes: 0 is the first
+  for (size_t d = 0; d < reduced.size(); ++d) {
+    if (!reduced[d]) continue;
+    earlier = earlier + shards.starts[d];
+    length = length * x.shape[d];
+  }
+  Operand y = LowerSite::named(total, "y", Access::read_write);
+  y.window = window_of(spread, shards);
+  const int64_t lanes = lanes_of(rows, rows.length);
+  Dispatch dispatch{
+      .kernel = kernel("reduce", {"numbers"}),
+      .operands = {rows.x, y},
+      .constants = {{"LANES", lanes}},
+      .params = {{"first", 0},
+                 {"end", rows.count},
+                 {"output_base", first_of(spread, shards)},
+                 {"row_length", rows.length},
+                 {"chunks", 1},
+                 {"chunk_length", rows.length},
+                 {"earlier", earlier}},
+      .prelude = functions_of(kind, x.dtype, false, site.traits),
+      .workgroups = ceil_div(rows.count, 64 / lanes),
+      .repeat = shards.repeat,
+  };
+  dispatch.prelude.emplace_back(
+      "fn merge(at: u32, v: T) -> T {\n"
+      "  if (params.earlier == 0u) { return v; }\n"
+      "  return combine(load_y(at), v);\n}");
+  Formula last{.name = site.node.op->name,
+               .operands = {LowerSite::named(total, "x", Access::read)},
+               .result = site.results[0],
+               .expression = "x"};
+  if (kind == Kind::mean) {
+    last.expression = "x / divisor";
+    last.params = {Param("divisor", static_cast<double>(length.number()))};
+  }
+  Steps steps = dispatch;
+  steps.add(generate(last, site.traits));
+  return steps;
+}
+
+// Does reduce_blocks have to do it, and how?
+std::optional<Steps> lower_in_blocks(const LowerSite& site, Kind kind,
+                                     const std::vector<bool>& reduced) {
+  const Operand& x = site.inputs[0];
+  const bool large = is_concrete(x.shape) && !fits_binding(x.dtype, x.shape, site.traits);
+  if (!large || rows_of(x, reduced).x.contiguous()) return std::nullopt;
+  Operand spread = site.results[0];  // the result as a view of x's shape
+  spread.dtype = unpacked(x.dtype);
+  Dims kept = x.shape;
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (reduced[d]) kept[d] = 1;
+  const Dims strides = strides_of(kept);
+  spread.layout.strides = strides;
+  for (size_t d = 0; d < kept.size(); ++d)
+    if (reduced[d]) spread.layout.strides[d] = 0;
+  spread.shape = x.shape;
+  const auto shards = cut(x.shape, {x, spread}, 1, site.traits);
+  if (!shards) return std::nullopt;
+  return reduce_blocks(site, kind, reduced, *shards, spread);
 }
 
 // A long row, when there are few, is cut so that many workgroups share it; so is one that cannot be
@@ -257,6 +329,7 @@ Steps lower(const LowerSite& site) {
                 &site.node};
   }
   const std::vector<bool> reduced = reduced_axes(site.node.op->name, site.attrs(), site.in(0));
+  if (auto steps = lower_in_blocks(site, kKind, reduced)) return *std::move(steps);
   const ReducedRows rows = rows_of(site.inputs[0], reduced);
   const Chunks chunks = chunks_of(rows, site.traits);
   const auto functions = [&](bool last) { return functions_of(kKind, dtype, last, site.traits); };

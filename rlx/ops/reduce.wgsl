@@ -1,5 +1,6 @@
 // Reduces rows to one element each, LANES lanes to a row. A long row comes in chunks, each an output
-// of its own. The dispatch brings T, identity(), combine() and finish(). Includes: numbers.
+// of its own. The dispatch brings T, identity(), combine(),
+// finish() and, for rows that come in several dispatches, merge() with what is there already. Includes: numbers.
 // Constants: WORKGROUP and LANES, powers of two.
 
 var<workgroup> partial: array<T, WORKGROUP>;
@@ -20,5 +21,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     workgroupBarrier();
     if (part < width) { partial[lane] = combine(partial[lane], partial[lane + width]); }
   }
-  if (part == 0u && output < params.end) { store_y(output, finish(partial[lane])); }
+  if (part == 0u && output < params.end) {
+    let at = params.output_base + output;
+    store_y(at, merge(at, finish(partial[lane])));
+  }
 }

@@ -50,6 +50,7 @@ const OpDef& rms_norm_op() {
       .reference = reference,
       .lower = [](const LowerSite& site) { return Steps(norm_dispatch(site, "rms_norm")); },
       .gradient = gradient,
+      .accuracy = {16},
   };
   return op;
 }

@@ -91,6 +91,7 @@ const OpDef& rope_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .accuracy = {8},
   };
   return op;
 }

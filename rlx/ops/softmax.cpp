@@ -56,6 +56,7 @@ const OpDef& softmax_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .accuracy = {16},
       .onnx = "Softmax",
   };
   return op;

@@ -8,16 +8,6 @@
 namespace rlx {
 namespace {
 
-bool all_bound(const Dim& dim, const SymbolValues& symbols) {
-  const auto names = dim.symbols();
-  return std::all_of(names.begin(), names.end(),
-                     [&](const std::string& name) { return symbols.count(name) != 0; });
-}
-bool all_bound(const Dims& dims, const SymbolValues& symbols) {
-  return std::all_of(dims.begin(), dims.end(),
-                     [&](const Dim& dim) { return all_bound(dim, symbols); });
-}
-
 // Binds the pure symbols of `elements` to a tensor's elements.
 void bind_elements(const std::optional<HostValue>& host, const Tensor& tensor,
                    SymbolValues& symbols) {
@@ -114,7 +104,7 @@ void Binder::bind_inputs(const TensorMap& inputs, Binding& binding) const {
     const Tensor& tensor = inputs.at(node.name);
     for (size_t d = 0; d < node.types[0].shape.size(); ++d) {
       const Dim& dim = node.types[0].shape[d];
-      if (!dim.is_number() && all_bound(dim, binding.symbols) &&
+      if (!dim.is_number() && is_bound(dim, binding.symbols) &&
           dim.value(binding.symbols) != tensor.shape()[d])
         fail(ErrorKind::invalid_input, "run: input '", node.name, "' is ", tensor.type(),
              ", the graph wants ", node.types[0], ", where ", dim, " is ",
@@ -141,7 +131,7 @@ void Binder::evaluate_node(const GraphWork& work, int at, Binding& binding) cons
     if (found == binding.host_tensors.end() && host) {  // known as expressions only
       Tensor tensor(input.dtype(), host->shape);
       for (size_t i = 0; i < host->elements.size(); ++i) {
-        if (!all_bound(host->elements[i], binding.symbols)) return;
+        if (!is_bound(host->elements[i], binding.symbols)) return;
         tensor.set_integer(static_cast<int64_t>(i), host->elements[i].value(binding.symbols));
       }
       found = binding.host_tensors.emplace(std::pair(input.node, input.result), tensor).first;
@@ -168,14 +158,14 @@ void Binder::introduce_symbols(const GraphWork& work, int at, Binding& binding) 
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     const Value& input = node.inputs[i];
     if (!input.present()) continue;
-    if (!all_bound(input.shape(), binding.symbols)) return;
+    if (!is_bound(input.shape(), binding.symbols)) return;
     types[i] = {input.dtype(), bound(input.shape(), binding.symbols)};
     type_refs[i] = &types[i];
     const auto& host = input.producer().host_values[size_t(input.result)];
     if (!host) continue;
     hosts[i].shape = host->shape;
     for (const Dim& element : host->elements) {
-      if (!all_bound(element, binding.symbols)) return;
+      if (!is_bound(element, binding.symbols)) return;
       hosts[i].elements.emplace_back(element.value(binding.symbols));
     }
     host_refs[i] = &hosts[i];
@@ -211,7 +201,7 @@ void Binder::resolve(Binding& binding) const {
     }
     for (const Node& node : work.graph->nodes())
       for (const DimCheck& check : node.checks) {
-        if (!all_bound(check.a, binding.symbols) || !all_bound(check.b, binding.symbols)) continue;
+        if (!is_bound(check.a, binding.symbols) || !is_bound(check.b, binding.symbols)) continue;
         const int64_t a = check.a.value(binding.symbols), b = check.b.value(binding.symbols);
         if (a != b)
           fail(ErrorKind::invalid_input, check.what, " must be equal, and are ", a, " and ", b,

@@ -26,6 +26,16 @@ Shape bound(const Dims& shape, const SymbolValues& symbols) {
   return numbers;
 }
 
+bool is_bound(const Dim& dim, const SymbolValues& symbols) {
+  const auto names = dim.symbols();
+  return std::all_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return symbols.count(name) != 0; });
+}
+bool is_bound(const Dims& shape, const SymbolValues& symbols) {
+  return std::all_of(shape.begin(), shape.end(),
+                     [&](const Dim& dim) { return is_bound(dim, symbols); });
+}
+
 bool is_concrete(const Dims& shape) {
   return std::all_of(shape.begin(), shape.end(), [](const Dim& dim) { return dim.is_number(); });
 }

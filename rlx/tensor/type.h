@@ -39,6 +39,9 @@ Dim count(const Dims& shape);
 
 // The shape under a binding; a negative extent is an Error.
 Shape bound(const Dims& shape, const SymbolValues& symbols);
+// Does the binding have a value for every symbol?
+bool is_bound(const Dim& dim, const SymbolValues& symbols);
+bool is_bound(const Dims& shape, const SymbolValues& symbols);
 bool is_concrete(const Dims& shape);
 Shape concrete(const Dims& shape);  // only when it is
 

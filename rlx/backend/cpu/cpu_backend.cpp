@@ -1,19 +1,14 @@
 #include "rlx/backend/cpu/cpu_backend.h"
 
-#include <chrono>
 #include <cstring>
 #include <map>
 #include <mutex>
 
 #include "rlx/backend/cpu/fast_ops.h"
+#include "rlx/base/clock.h"
 
 namespace rlx {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 class CpuMemory : public DeviceMemory {
  public:
@@ -29,8 +24,13 @@ class CpuExecutable : public Executable {
   CpuExecutable(std::shared_ptr<const Compiled> compiled, const DeviceTraits& traits)
       : compiled_(std::move(compiled)), traits_(traits), list_(flatten(compiled_->lowered.steps)) {
     values_.resize(compiled_->lowered.values.size());
+    std::map<std::string, size_t> order;
+    for (const Node& node : compiled_->graph.nodes())
+      if (is_input(node)) order.emplace(node.name, order.size());
+    inputs_.resize(order.size());
     for (size_t v = 0; v < values_.size(); ++v) {
       const LoweredValue& value = compiled_->lowered.values[v];
+      if (value.kind == ValueKind::input) inputs_[order.at(value.name)].push_back(v);
       if (value.kind == ValueKind::weight || value.kind == ValueKind::constant) {
         if (value.source)
           values_[v] = *value.source;
@@ -137,30 +137,17 @@ class CpuExecutable : public Executable {
   }
 
   void take_inputs(const RunRequest& request) {
-    size_t next = 0;
-    std::map<std::string, size_t> order;
-    for (const Node& node : compiled_->graph.nodes())
-      if (is_input(node)) order[node.name] = next++;
-    for (size_t v = 0; v < values_.size(); ++v) {
-      const LoweredValue& value = compiled_->lowered.values[v];
-      if (value.kind != ValueKind::input) continue;
-      const size_t i = order.at(value.name);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
       const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
-      values_[v] = on_device ? request.device_inputs[i].read() : request.inputs[i];
+      for (const size_t v : inputs_[i])
+        values_[v] = on_device ? request.device_inputs[i].read() : request.inputs[i];
     }
-  }
-
-  bool is_known(const Dims& shape) const {
-    for (const Dim& dim : shape)
-      for (const std::string& name : dim.symbols())
-        if (!binding_.symbols().count(name)) return false;
-    return true;
   }
 
   // The tensor a step is to write: in its slot, or on its own where the plan could not size it.
   Tensor target(ValueId id) {
     const LoweredValue& value = compiled_->lowered.values[size_t(id)];
-    if (!is_known(value.type.shape)) return {value.type.dtype, Shape{0}};
+    if (!is_bound(value.type.shape, binding_.symbols())) return {value.type.dtype, Shape{0}};
     const Shape shape = bound(value.type.shape, binding_.symbols());
     const int slot = plan_->slot_of[size_t(id)];
     if (slot < 0) return {value.type.dtype, shape};
@@ -246,7 +233,7 @@ class CpuExecutable : public Executable {
 
   void keep(ValueId id, const Tensor& tensor) {
     const LoweredValue& value = compiled_->lowered.values[size_t(id)];
-    if (!is_known(value.type.shape)) {  // the data told its extent
+    if (!is_bound(value.type.shape, binding_.symbols())) {  // the data told its extent
       for (size_t d = 0; d < value.type.shape.size(); ++d)
         if (const auto symbol = value.type.shape[d].symbol())
           binding_.symbols().insert_or_assign(*symbol, tensor.shape()[d]);
@@ -294,6 +281,7 @@ class CpuExecutable : public Executable {
   std::vector<int64_t> offsets_;
   std::shared_ptr<Storage> arena_;
   std::vector<Tensor> values_;
+  std::vector<std::vector<size_t>> inputs_;  // by their order in a request: where their values are
   std::vector<size_t> missing_weights_;
   Counters counters_;
   RunReport* report_ = nullptr;

@@ -4,21 +4,16 @@
 #include "rlx/backend/webgpu/executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <condition_variable>
 
 #include "rlx/backend/webgpu/recorder.h"
+#include "rlx/base/clock.h"
 #include "rlx/lower/storage.h"
 
 namespace rlx::webgpu {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Want = RunRequest::Want;
-
-double microseconds_since(Clock::time_point start) {
-  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
 
 class Executor : public Executable, public std::enable_shared_from_this<Executor> {
  public:
@@ -393,13 +388,6 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     return false;
   }
 
-  bool is_known(const Dims& shape) {
-    for (const Dim& dim : shape)
-      for (const std::string& name : dim.symbols())
-        if (!symbols().count(name)) return false;
-    return true;
-  }
-
   void compute_on_host(const Host& host, const std::vector<ValueId>& values,
                        const std::vector<Tensor>& tensors) {
     const auto begun = Clock::now();
@@ -417,14 +405,14 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     std::vector<Tensor> results;
     for (const ValueId id : host.results) {
       const TensorType& type = lowered_.values[size_t(id)].type;
-      results.emplace_back(type.dtype,
-                           is_known(type.shape) ? bound(type.shape, symbols()) : Shape{0});
+      results.emplace_back(
+          type.dtype, is_bound(type.shape, symbols()) ? bound(type.shape, symbols()) : Shape{0});
     }
     host.run(inputs, results, symbols());
     for (size_t r = 0; r < results.size(); ++r) {
       const ValueId id = host.results[r];
       const TensorType& type = lowered_.values[size_t(id)].type;
-      if (!is_known(type.shape)) {  // the data told its extent
+      if (!is_bound(type.shape, symbols())) {  // the data told its extent
         for (size_t d = 0; d < type.shape.size(); ++d)
           if (const auto symbol = type.shape[d].symbol())
             symbols().insert_or_assign(*symbol, results[r].shape()[d]);
