@@ -7,3 +7,10 @@ add_test(NAME cli.examples
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/examples.sh
           $<TARGET_FILE:example_hello> $<TARGET_FILE:example_make_encoder> ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.examples PROPERTIES LABELS examples TIMEOUT 300)
+
+# The rows run again for this, so only where that is quick.
+if(CMAKE_BUILD_TYPE STREQUAL "Release")
+  add_test(NAME cli.ops
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/ops.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cli.ops PROPERTIES LABELS cli TIMEOUT 1200 SKIP_RETURN_CODE 77)
+endif()

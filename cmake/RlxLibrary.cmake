@@ -73,7 +73,7 @@ function(rlx_tests)
   target_precompile_headers(rlx_tests REUSE_FROM rlx_precompiled)
   # Only these read the tree: a path in a file's flags keeps caches from serving another clone.
   foreach(source IN LISTS sources)
-    if(source MATCHES "architecture_test|cli_test")
+    if(source MATCHES "architecture_test|catalogue_test|cli_test")
       set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS RLX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     endif()
   endforeach()

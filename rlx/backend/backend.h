@@ -50,7 +50,8 @@ struct Compiled {
   Graph graph;
   Lowered lowered;
   Binder binder;
-  SymbolRanges bounds;  // of symbols that have them
+  SymbolRanges bounds;        // of symbols that have them
+  int64_t memory_budget = 0;  // bytes that a run may take; 0: as many as there are
 };
 
 // One run. Kept and used again, it allocates nothing the second time.
@@ -91,6 +92,9 @@ class Backend {
 SymbolRanges plan_ranges(const Compiled& compiled, const SymbolValues& symbols);
 // What tells two plans apart: the values of symbols without bounds.
 std::string plan_key(const Compiled& compiled, const SymbolValues& symbols);
+
+// An Error when a plan takes more than the budget, with the numbers.
+void check_budget(const Compiled& compiled, const MemoryPlan& plan);
 
 // Checks the inputs and binds; skips the work when nothing that matters has changed since.
 class RunBinding {

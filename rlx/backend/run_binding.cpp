@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "rlx/backend/backend.h"
 
 namespace rlx {
@@ -28,6 +30,33 @@ std::string plan_key(const Compiled& compiled, const SymbolValues& symbols) {
   for (const auto& [name, value] : symbols)
     if (!compiled.bounds.count(name)) key += text(name, '=', value, ' ');
   return key;
+}
+
+void check_budget(const Compiled& compiled, const MemoryPlan& plan) {
+  if (compiled.memory_budget == 0) return;
+  int64_t weights = 0, states = 0, inputs = 0;
+  for (size_t v = 0; v < plan.bytes_of.size(); ++v) {
+    const int64_t bytes = std::max<int64_t>(plan.bytes_of[v], 0);
+    switch (compiled.lowered.values[v].kind) {
+      case ValueKind::weight:
+      case ValueKind::constant:
+        weights += bytes;
+        break;
+      case ValueKind::state:
+        states += bytes;
+        break;
+      case ValueKind::input:
+        inputs += bytes;
+        break;
+      default:
+        break;
+    }
+  }
+  const int64_t total = weights + states + inputs + plan.peak_bytes;
+  if (total > compiled.memory_budget)
+    fail(ErrorKind::limit, "run: needs ", total, " bytes (", weights, " of weights, ", states,
+         " of state, ", inputs, " of inputs, ", plan.peak_bytes,
+         " of other values); the budget is ", compiled.memory_budget);
 }
 
 bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {

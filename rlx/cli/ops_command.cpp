@@ -2,6 +2,7 @@
 
 #include "rlx/cli/commands.h"
 #include "rlx/conformance/case_data.h"
+#include "rlx/conformance/kernels.h"
 #include "rlx/conformance/support.h"
 #include "rlx/ops/catalog.h"
 
@@ -9,7 +10,7 @@ namespace rlx::cli {
 namespace {
 
 struct OpsOptions {
-  bool json = false, markdown = false, details = false;
+  bool json = false, markdown = false, details = false, kernels = false, fingerprints = false;
   std::vector<std::string> devices, names;
 };
 
@@ -33,7 +34,19 @@ std::vector<Device> chosen_devices(const OpsOptions& options, Context& context) 
   return devices;
 }
 
+void print_kernels(const OpsOptions& options, Context& context) {
+  const std::vector<OpKernels> kernels = kernels_of(chosen_rows(options), catalog());
+  if (options.fingerprints) {
+    context.out << fingerprints(kernels);
+    return;
+  }
+  for (const OpKernels& op : kernels)
+    for (const std::string& module : op.modules)
+      context.out << "// " << op.op << ", a device " << op.device << '\n' << module << '\n';
+}
+
 void list_ops(const OpsOptions& options, Context& context) {
+  if (options.kernels || options.fingerprints) return print_kernels(options, context);
   SupportOptions support;
   support.progress = [&](size_t done, size_t all) {
     context.show_progress(text("row ", done, " of ", all));
@@ -68,6 +81,9 @@ void add_ops_command(CLI::App& app, Context& context) {
   command->add_option("op", options->names, "Only these (all)")->take_all();
   command->add_flag("--details", options->details, "Say how each row went, and its gradient");
   command->add_flag("--markdown", options->markdown, "Print a table as docs/ops.md has it");
+  command->add_flag("--kernels", options->kernels, "Print the WGSL modules of the rows");
+  command->add_flag("--fingerprints", options->fingerprints,
+                    "Print a hash of those modules, a line for each op");
   command->add_flag("--json", options->json, "Print one JSON array");
   command->add_option("--device", options->devices, "Try this device; may be repeated (all)")
       ->take_all();

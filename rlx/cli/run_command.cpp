@@ -22,6 +22,7 @@ struct RunFlags {
   std::vector<std::string> outputs;
   bool report = false, check_nan = false, strict = false;
   int repeat = 1;
+  int64_t memory_budget = 0;
 };
 
 std::vector<std::string> chosen_outputs(const Graph& graph, const RunFlags& flags) {
@@ -47,7 +48,8 @@ Done run_graph(const Graph& graph, const TensorMap& inputs, const std::vector<st
   const Device device = context.device(flags.device);
   context.show_progress(text("compiling for ", device.name()));
   const auto start = Clock::now();
-  const Program program = compile(graph, {.device = device, .strict = flags.strict});
+  const Program program = compile(
+      graph, {.device = device, .strict = flags.strict, .memory_budget = flags.memory_budget});
   done.measured.compile_microseconds = microseconds_since(start);
   const bool reported = flags.report || !flags.report_file.empty() || !flags.trace_file.empty();
   for (int i = 0; i < flags.repeat; ++i) {
@@ -150,6 +152,8 @@ void add_run_command(CLI::App& app, Context& context) {
       ->type_name("DIR");
   command.add_flag("--strict", flags->strict,
                    "Fail rather than compute on the host of another device");
+  command.add_option("--memory-budget", flags->memory_budget, "Refuse a run that needs more bytes")
+      ->type_name("BYTES");
   command.add_option("--repeat", flags->repeat, "Run so many times")
       ->check(CLI::Range(1, 1000000).description(""))
       ->type_name("N")

@@ -149,7 +149,10 @@ std::string to_json(const SupportTable& table) {
 
 std::string to_markdown(const SupportTable& table) {
   std::string out =
-      text("| op | family | ", joined(table.devices, " | "), " | gradient | note |\n");
+      "# Ops\n\nWhat works where, by dtype: made by `rlx ops --markdown` from what ran and was right. A "
+      "composition\nis made of other ops and runs wherever they do. A dtype that a device lacks runs "
+      "on the host, and the\nreport of a run says so; with `--strict` that is an error.\n\n";
+  out += text("| op | family | ", joined(table.devices, " | "), " | gradient | note |\n");
   out += "|---|---|---|---|";
   for (size_t d = 0; d < table.devices.size(); ++d) out += "---|";
   out += '\n';

@@ -123,11 +123,18 @@ struct Step;
 struct Steps {
   std::vector<Step> list;
 
-  Steps() = default;
+  // Not inline: every op would get its own copy of what a list of variants takes.
+  Steps();
+  Steps(const Steps& other);
+  Steps(Steps&& other) noexcept;
+  Steps& operator=(const Steps& other);
+  Steps& operator=(Steps&& other) noexcept;
+  ~Steps();
+
   template <class S>
   Steps(S step);  // NOLINT(google-explicit-constructor): a single step is a list of one
   template <class S>
-  Steps& add(S step);
+  Steps& add(S step);  // of one of the kinds below
   Steps& append(Steps more);
 };
 struct If {
@@ -144,20 +151,6 @@ struct Step {
   std::variant<Dispatch, Copy, Clear, Host, Fetch, If, Loop> what;
   int node = -1;  // of the graph, for reports and errors
 };
-
-template <class S>
-Steps::Steps(S step) {
-  list.push_back({std::move(step), -1});
-}
-template <class S>
-Steps& Steps::add(S step) {
-  list.push_back({std::move(step), -1});
-  return *this;
-}
-inline Steps& Steps::append(Steps more) {
-  for (Step& step : more.list) list.push_back(std::move(step));
-  return *this;
-}
 
 enum class ValueKind { input, weight, constant, state, result, temporary, flag };
 

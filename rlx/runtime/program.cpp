@@ -27,7 +27,9 @@ Program compile(const Graph& graph, const CompileOptions& options) {
   Lowered lowered = lower_graph(optimised, traits, lower_options);
   Program program;
   program.device_ = options.device;
-  program.compiled_ = std::make_shared<const Compiled>(std::move(optimised), std::move(lowered));
+  const auto compiled = std::make_shared<Compiled>(std::move(optimised), std::move(lowered));
+  compiled->memory_budget = options.memory_budget;
+  program.compiled_ = compiled;
   program.executable_ = options.device.backend()->prepare(program.compiled_);
   return program;
 }

@@ -77,6 +77,12 @@ Dim::Dim(const std::string& symbol) {
   require(is_symbol_name(symbol), "'", symbol, "' is not a name for a symbol");
   *this = of_atom(Function::symbol, symbol, {}, {});
 }
+Dim::Dim(const Dim& other) = default;
+Dim::Dim(Dim&& other) noexcept = default;
+Dim& Dim::operator=(const Dim& other) = default;
+Dim& Dim::operator=(Dim&& other) noexcept = default;
+Dim::~Dim() = default;
+
 Dim::Dim(const char* symbol) : Dim(std::string(symbol)) {}
 
 int64_t Dim::number() const {

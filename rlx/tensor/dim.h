@@ -29,6 +29,12 @@ class Dim {
       : constant_(static_cast<int64_t>(number)) {}  // NOLINT(google-explicit-constructor)
   Dim(const char* symbol);                          // NOLINT(google-explicit-constructor)
   Dim(const std::string& symbol);                   // NOLINT(google-explicit-constructor)
+  // Not inline: nearly every struct has dims, and each file would get its own copy of all this.
+  Dim(const Dim& other);
+  Dim(Dim&& other) noexcept;
+  Dim& operator=(const Dim& other);
+  Dim& operator=(Dim&& other) noexcept;
+  ~Dim();
 
   bool is_number() const { return terms_.empty(); }
   int64_t number() const;  // only when it is one

@@ -117,6 +117,7 @@ class CpuExecutable : public Executable {
           plan_memory(compiled_->lowered, traits_, plan_ranges(*compiled_, binding_.symbols()));
       ++counters_.plans;
     }
+    check_budget(*compiled_, at->second);
     return at->second;
   }
 

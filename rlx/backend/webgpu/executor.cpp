@@ -223,12 +223,13 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     if (added) {
       at->second = plan_memory(lowered_, traits(), plan_ranges(*compiled_, symbols()));
       ++counters_.plans;
-      for (size_t v = 0; v < lowered_.values.size(); ++v)
-        if (at->second.bytes_of[v] > traits().max_buffer_bytes)
-          fail(ErrorKind::limit, "'", name_of(static_cast<ValueId>(v)), "' is ",
-               lowered_.values[v].type, " of ", at->second.bytes_of[v],
-               " bytes; a buffer of this device holds ", traits().max_buffer_bytes);
     }
+    for (size_t v = 0; v < lowered_.values.size(); ++v)
+      if (at->second.bytes_of[v] > traits().max_buffer_bytes)
+        fail(ErrorKind::limit, "'", name_of(static_cast<ValueId>(v)), "' is ",
+             lowered_.values[v].type, " of ", at->second.bytes_of[v],
+             " bytes; a buffer of this device holds ", traits().max_buffer_bytes);
+    check_budget(*compiled_, at->second);
     plan_ = &at->second;
     resources_->fit(*plan_);
   }

@@ -1,0 +1,127 @@
+// The catalogue as a whole: every op that was promised, with kernels that stay what they were, for
+// every dtype they take.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "rlx/conformance/case_data.h"
+#include "rlx/conformance/family_test.h"
+#include "rlx/conformance/kernels.h"
+#include "rlx/conformance/runner.h"
+#include "rlx/ops/catalog.h"
+
+namespace rlx {
+namespace {
+
+// What users are promised, family by family.
+constexpr std::string_view kPromised =
+    "input weight constant cast stop_gradient "
+    // elementwise
+    "neg abs sign exp log log1p expm1 sqrt rsqrt reciprocal sin cos tan asin acos atan sinh cosh "
+    "tanh erf floor ceil round relu leaky_relu elu selu celu sigmoid hard_sigmoid silu hard_swish "
+    "mish softplus softsign gelu gelu_tanh clip not is_nan is_inf add sub mul div mod max min pow "
+    "atan2 and or xor bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right eq ne "
+    "lt le gt ge where "
+    // linear algebra
+    "matmul dot_general einsum linear qkv_linear grouped_matmul lora_matmul dense_solve "
+    "quantised_matmul matmul_integer qlinear_matmul qlinear_conv dynamic_quantise "
+    // normalisation, attention
+    "layer_norm rms_norm group_norm instance_norm batch_norm lrn attention rope "
+    // reductions, scans, search
+    "sum mean reduce_max reduce_min prod logsumexp l1 l2 sum_square argmax argmin softmax "
+    "log_softmax cumsum cumprod top_k sort argsort unique non_zero sample "
+    // shape and indexing
+    "reshape transpose squeeze unsqueeze flatten expand tile concat split slice pad gather "
+    "gather_elements gather_nd scatter scatter_elements scatter_nd one_hot range trilu reverse "
+    "roll depth_to_space space_to_depth resize eye_like shape_of size "
+    // convolution and pooling
+    "conv conv_transpose conv_integer max_pool average_pool lp_pool global_max_pool "
+    "global_average_pool global_lp_pool im2col "
+    // losses and training
+    "softmax_cross_entropy binary_cross_entropy_with_logits mse huber dropout quantise dequantise "
+    "fake_quantise "
+    // sequences and control flow
+    "lstm gru rnn if_else while_loop scan loop";
+
+TEST(Catalogue, HasEveryOpThatWasPromised) {
+  const OpSet ops = catalog();
+  std::vector<std::string> compositions, missing;
+  for (const OpCase& row : op_cases())
+    if (row.compose) compositions.push_back(row.op);
+  std::istringstream names{std::string(kPromised)};
+  for (std::string name; names >> name;)
+    if (!ops.find(name) &&
+        std::find(compositions.begin(), compositions.end(), name) == compositions.end())
+      missing.push_back(name);
+  EXPECT_TRUE(missing.empty()) << joined(missing, " ");
+}
+
+TEST(Catalogue, NoCompositionHasTheNameOfAnOp) {
+  const OpSet ops = catalog();
+  for (const OpCase& row : op_cases()) EXPECT_FALSE(row.compose && ops.find(row.op)) << row.op;
+}
+
+// The rows' kernels, as text. Where a change is meant: rlx ops --fingerprints > the file.
+TEST(Catalogue, KernelsAreByteForByteWhatTheyWere) {
+  std::ostringstream golden;
+  golden << std::ifstream(RLX_SOURCE_DIR "/rlx/conformance/kernels.golden").rdbuf();
+  std::vector<std::string> changed;
+  std::istringstream now(fingerprints(kernels_of(op_cases(), catalog())));
+  size_t lines = 0;
+  for (std::string line; std::getline(now, line); ++lines)
+    if (golden.str().find(line + "\n") == std::string::npos) changed.push_back(line);
+  EXPECT_TRUE(changed.empty()) << "changed, or new:\n" << joined(changed, "\n");
+  const std::string text = golden.str();
+  EXPECT_EQ(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), lines)
+      << "kernels.golden has ops that are gone";
+}
+
+bool can_stand_for_others(const OpCase& row) {
+  return !row.compose && row.symbols.empty() &&
+         std::any_of(row.inputs.begin(), row.inputs.end(), [](const CaseInput& input) {
+           return input.fill == CaseInput::Fill::normal && input.type.dtype == DType::f32;
+         });
+}
+
+// A row with another dtype in place of f32; none where the op does not take it.
+std::optional<OpCase> with_dtype(OpCase row, DType dtype, const OpSet& ops) {
+  for (CaseInput& input : row.inputs) {
+    if (input.type.dtype != DType::f32) continue;
+    if (input.fill == CaseInput::Fill::given) return std::nullopt;
+    input.type.dtype = dtype;
+  }
+  row.why = text("as ", dtype);
+  try {
+    case_graph(row, ops);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return row;
+}
+
+class EveryDtype : public FamilyTest {};
+TEST_P(EveryDtype, ThatAnOpTakesHasAKernelThatIsRight) {
+  const OpSet ops = catalog();
+  std::string last;
+  for (const OpCase& row : rows()) {
+    if (row.op == last || !can_stand_for_others(row)) continue;
+    last = row.op;
+    for (const DType dtype :
+         {DType::f16, DType::bf16, DType::i32, DType::u32, DType::i64, DType::u64, DType::i8,
+          DType::u8, DType::i16, DType::u16, DType::boolean}) {
+      const std::optional<OpCase> other = with_dtype(row, dtype, ops);
+      if (!other) continue;
+      SCOPED_TRACE(describe(*other));
+      const CaseResult result = run_case(*other, ops, device());
+      EXPECT_TRUE(result.right()) << name(result.outcome) << ": " << result.detail;
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Rows, EveryDtype,
+                         testing::ValuesIn(families_on({"cpu", "lavapipe", "swiftshader"})),
+                         family_name);
+
+}  // namespace
+}  // namespace rlx

@@ -1,0 +1,76 @@
+#include "rlx/conformance/kernels.h"
+
+#include <cstdio>
+#include <map>
+
+#include "rlx/codegen/lower_graph.h"
+#include "rlx/codegen/render.h"
+#include "rlx/conformance/runner.h"
+
+namespace rlx {
+namespace {
+
+void collect(const Steps& steps, const DeviceTraits& traits, std::set<std::string>& modules) {
+  for (const Step& step : steps.list) {
+    if (const auto* dispatch = std::get_if<Dispatch>(&step.what)) {
+      modules.insert(render(*dispatch, traits).wgsl);
+    } else if (const auto* branch = std::get_if<If>(&step.what)) {
+      collect(branch->then, traits, modules);
+      collect(branch->otherwise, traits, modules);
+    } else if (const auto* loop = std::get_if<Loop>(&step.what)) {
+      collect(loop->body, traits, modules);
+    }
+  }
+}
+
+uint64_t fnv1a(const std::string& text, uint64_t hash) {
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return hash;
+}
+
+}  // namespace
+
+std::vector<DeviceTraits> paper_devices() {
+  DeviceTraits wide;
+  wide.name = "with-f16";
+  wide.device_class = DeviceClass::discrete;
+  wide.f16 = wide.subgroups = true;
+  wide.subgroup_min = wide.subgroup_max = 32;
+  wide.max_binding_bytes = wide.max_buffer_bytes = int64_t{1} << 31;
+  wide.max_workgroup_invocations = 1024;
+  wide.max_workgroup_bytes = 32768;
+  wide.storage_alignment = 16;
+  DeviceTraits plain;
+  plain.name = "plain";
+  plain.device_class = DeviceClass::software;
+  plain.max_binding_bytes = plain.max_buffer_bytes = int64_t{1} << 27;
+  return {wide, plain};
+}
+
+std::vector<OpKernels> kernels_of(const std::vector<OpCase>& rows, const OpSet& ops) {
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> found;
+  for (const OpCase& row : rows) {
+    if (row.compose) continue;  // its kernels are those of its ops
+    const CaseGraph built = case_graph(row, ops);
+    for (const DeviceTraits& device : paper_devices())
+      collect(lower_graph(built.graph, device).steps, device, found[{row.op, device.name}]);
+  }
+  std::vector<OpKernels> kernels;
+  for (auto& [key, modules] : found)
+    if (!modules.empty()) kernels.push_back({key.first, key.second, std::move(modules)});
+  return kernels;
+}
+
+std::string fingerprints(const std::vector<OpKernels>& kernels) {
+  std::string lines;
+  for (const OpKernels& op : kernels) {
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (const std::string& module : op.modules) hash = fnv1a(module, hash);
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+    lines += text(op.op, ' ', op.device, ' ', op.modules.size(), ' ', digits, '\n');
+  }
+  return lines;
+}
+
+}  // namespace rlx

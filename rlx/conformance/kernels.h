@@ -1,0 +1,27 @@
+// The WGSL modules that the rows of op_cases lead to, for devices as they are on paper: what
+// changes in a kernel can be seen without running it.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "rlx/conformance/op_cases.h"
+#include "rlx/lower/device_traits.h"
+
+namespace rlx {
+
+// With f16 and large limits, and with neither.
+std::vector<DeviceTraits> paper_devices();
+
+struct OpKernels {
+  std::string op, device;
+  std::set<std::string> modules;
+};
+// By op and device, in the order of names; ops without a kernel are not there.
+std::vector<OpKernels> kernels_of(const std::vector<OpCase>& rows, const OpSet& ops);
+
+// "op device modules hash", a line each: the text of rlx/conformance/kernels.golden.
+std::string fingerprints(const std::vector<OpKernels>& kernels);
+
+}  // namespace rlx
