@@ -44,6 +44,8 @@ void add_hard_values(Cases& cases) {
   row("gelu", {-5, -8, -12, 5, 30, 1e-8}, "the tail below 0 keeps its digits");
   row("gelu_tanh", {-5, -8, 5, 30, 1e-8, 1e30, -1e30}, "the cube overflows");
   row("mish", {-80, -20, -1, 1e-8, 19, 21, 1e30, -1000}, "the tail below 0 keeps its digits");
+  cases.push_back(
+      {.op = "mish", .inputs = {normal(f32({70, 151}))}, .why = "many", .gradient = false});
   row("selu", {-80, -1e-8, 1e-8, 80, -1000}, "tiny and saturated");
   row("hard_sigmoid", {-2.5, -2.4999, 2.5, 2.4999, -80, 80}, "its corners");
   row("hard_swish", {-3, -2.9999, 3, 2.9999, -80, 80}, "its corners");

@@ -13,9 +13,9 @@ const Elementwise& scalar_form(const std::string& name) {
   return *elementwise_op(name).elementwise;
 }
 
-std::vector<double> defaults(const std::string& name) {
+std::vector<double> defaults(const OpDef& op) {
   std::vector<double> values;
-  for (const AttrSpec& attr : elementwise_op(name).attrs)
+  for (const AttrSpec& attr : op.attrs)
     values.push_back(std::get<double>(attr.otherwise->variant()));
   return values;
 }
@@ -35,7 +35,9 @@ void require_activation(std::string_view op, const std::string& name) {
 }
 
 double activated(double x, const std::string& name) {
-  return name.empty() ? x : scalar_form(name).floating(&x, defaults(name).data());
+  if (name.empty()) return x;
+  const OpDef& op = elementwise_op(name);
+  return op.elementwise->floating(&x, defaults(op).data());
 }
 
 std::string activation_function(const std::string& name) {

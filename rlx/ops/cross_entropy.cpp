@@ -14,7 +14,7 @@
 namespace rlx {
 
 const OpDef& cross_entropy_op();
-const OpDef& cross_entropy_gradient_op();
+const OpDef& cross_entropy_dx_op();
 
 namespace {
 
@@ -46,8 +46,7 @@ Types infer(const InferSite& site) {
 Types infer_gradient(const InferSite& site) {
   check_labels(site, without(site.in(0).shape, axis_in(site.attrs, site.in(0))));
   require(site.in(2) == TensorType(site.in(0).dtype, site.in(1).shape),
-          "cross_entropy_gradient: scale is ", site.in(2), ", it needs one for each of ",
-          site.in(1));
+          "cross_entropy_dx: scale is ", site.in(2), ", it needs one for each of ", site.in(1));
   return {site.in(0)};
 }
 
@@ -115,7 +114,7 @@ Steps lower(const LowerSite& site) {
 }
 
 Steps lower_gradient(const LowerSite& site) {
-  Dispatch dispatch = dispatch_rows(site, "cross_entropy_gradient");
+  Dispatch dispatch = dispatch_rows(site, "cross_entropy_dx");
   dispatch.operands.push_back(site.read("scale", 2));
   dispatch.operands.push_back(site.write("y"));
   return dispatch;
@@ -124,7 +123,7 @@ Steps lower_gradient(const LowerSite& site) {
 // ---- Gradients ----
 
 Value gradient_of(Value x, Value labels, Value scale, const Attrs& attrs) {
-  return x.apply(cross_entropy_gradient_op(), {x, labels, scale},
+  return x.apply(cross_entropy_dx_op(), {x, labels, scale},
                  {{"axis", attrs.get<int64_t>("axis")}, {"logits", of_logits(attrs)}});
 }
 
@@ -162,9 +161,9 @@ const OpDef& cross_entropy_op() {
   return op;
 }
 
-const OpDef& cross_entropy_gradient_op() {
+const OpDef& cross_entropy_dx_op() {
   static const OpDef op{
-      .name = "cross_entropy_gradient",
+      .name = "cross_entropy_dx",
       .family = "losses",
       .inputs = {3, 3, {"x", "labels", "scale"}},
       .attrs = {{"axis", -1}, {"logits", true}},

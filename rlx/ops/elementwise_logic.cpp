@@ -1,5 +1,6 @@
 // Comparisons, logic of bools, bits of integers, and the choice between two values.
 
+#include <algorithm>
 #include <cmath>
 
 #include "rlx/ops/elementwise_row.h"
