@@ -13,20 +13,24 @@ CaseInput given(const Tensor& tensor) { return {tensor.type(), CaseInput::Fill::
 CaseInput absent() { return {{}, CaseInput::Fill::absent}; }
 
 // Each is in the file of its name.
+std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> control_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> linear_cases();
+std::vector<OpCase> losses_cases();
 std::vector<OpCase> reduction_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
+      {"activation", activation_cases},    //
       {"attention", attention_cases},      //
       {"control", control_cases},          //
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
       {"linear", linear_cases},            //
+      {"losses", losses_cases},            //
       {"reduction", reduction_cases},
   };
   return kFamilies;

@@ -5,12 +5,17 @@
 
 namespace rlx {
 
-// Each is defined in the file of its name; those on single elements are rows of elementwise.cpp.
+// Each is defined in the file of its name; those on single elements are rows of elementwise_*.cpp.
 const OpDef& attention_op();
 const OpDef& cast_op();
 const OpDef& concat_op();
 const OpDef& conv2d_op();
+const OpDef& cross_entropy_op();
+const OpDef& cross_entropy_dx_op();
+const OpDef& dequantise_op();
+const OpDef& dropout_op();
 const OpDef& expand_op();
+const OpDef& fake_quantise_op();
 const OpDef& gather_op();
 const OpDef& if_else_op();
 const OpDef& layer_norm_op();
@@ -18,18 +23,23 @@ const OpDef& linear_op();
 const OpDef& loop_op();
 const OpDef& matmul_op();
 const OpDef& mean_op();
+const OpDef& quantise_op();
 const OpDef& quantised_matmul_op();
+const OpDef& random_normal_op();
+const OpDef& random_uniform_op();
 const OpDef& reduce_max_op();
 const OpDef& reduce_min_op();
 const OpDef& reshape_op();
 const OpDef& rms_norm_op();
 const OpDef& rope_op();
+const OpDef& sample_op();
 const OpDef& scatter_op();
 const OpDef& shape_of_op();
 const OpDef& slice_op();
 const OpDef& softmax_op();
 const OpDef& sort_op();
 const OpDef& squeeze_op();
+const OpDef& stop_gradient_op();
 const OpDef& sum_op();
 const OpDef& top_k_op();
 const OpDef& transpose_op();
@@ -48,7 +58,12 @@ constexpr Definition kOps[] = {
     cast_op,              //
     concat_op,            //
     conv2d_op,            //
+    cross_entropy_op,     //
+    cross_entropy_dx_op,  //
+    dequantise_op,        //
+    dropout_op,           //
     expand_op,            //
+    fake_quantise_op,     //
     gather_op,            //
     if_else_op,           //
     layer_norm_op,        //
@@ -56,18 +71,23 @@ constexpr Definition kOps[] = {
     loop_op,              //
     matmul_op,            //
     mean_op,              //
+    quantise_op,          //
     quantised_matmul_op,  //
+    random_normal_op,     //
+    random_uniform_op,    //
     reduce_max_op,        //
     reduce_min_op,        //
     reshape_op,           //
     rms_norm_op,          //
     rope_op,              //
+    sample_op,            //
     scatter_op,           //
     shape_of_op,          //
     slice_op,             //
     softmax_op,           //
     sort_op,              //
     squeeze_op,           //
+    stop_gradient_op,     //
     sum_op,               //
     top_k_op,             //
     transpose_op,         //

@@ -8,7 +8,7 @@
 
 namespace rlx {
 
-// Elementwise, one element at a time: rows of the table in elementwise.cpp. Operands broadcast.
+// Elementwise, one element at a time: rows of the tables in elementwise_*.cpp. Operands broadcast.
 Value neg(Value x);
 Value abs(Value x);
 Value sign(Value x);
@@ -19,29 +19,47 @@ Value expm1(Value x);
 Value sqrt(Value x);
 Value rsqrt(Value x);
 Value reciprocal(Value x);
-Value sin(Value x);
-Value cos(Value x);
-Value tanh(Value x);
 Value erf(Value x);
 Value floor(Value x);
 Value ceil(Value x);
 Value round(Value x);  // half to even
+Value clip(Value x, double min, double max);
+Value sin(Value x);
+Value cos(Value x);
+Value tan(Value x);
+Value asin(Value x);
+Value acos(Value x);
+Value atan(Value x);
+Value atan2(Value y, Value x);
+Value sinh(Value x);
+Value cosh(Value x);
+Value asinh(Value x);
+Value acosh(Value x);
+Value atanh(Value x);
 Value relu(Value x);
 Value leaky_relu(Value x, double alpha = 0.01);
+Value prelu(Value x, Value slope);
 Value elu(Value x, double alpha = 1.0);
+Value selu(Value x, double alpha = 1.6732632423543772, double gamma = 1.0507009873554805);
+Value celu(Value x, double alpha = 1.0);
 Value sigmoid(Value x);
+Value hard_sigmoid(Value x, double alpha = 0.2, double beta = 0.5);
 Value silu(Value x);
+Value hard_swish(Value x);
+Value mish(Value x);
+Value tanh(Value x);
 Value softplus(Value x);
+Value softsign(Value x);
 Value gelu(Value x);       // exact, by erf
 Value gelu_tanh(Value x);  // its tanh approximation
-Value logical_not(Value x);
-Value is_nan(Value x);
-Value clip(Value x, double min, double max);
+Value thresholded_relu(Value x, double alpha = 1.0);
 Value operator+(Value x, Value y);
 Value operator-(Value x, Value y);
 Value operator*(Value x, Value y);
 Value operator/(Value x, Value y);
 Value operator-(Value x);
+Value mod(Value x, Value y);   // with the sign of y
+Value fmod(Value x, Value y);  // with the sign of x
 Value maximum(Value x, Value y);
 Value minimum(Value x, Value y);
 Value pow(Value x, Value y);
@@ -51,11 +69,21 @@ Value less(Value x, Value y);
 Value less_equal(Value x, Value y);
 Value greater(Value x, Value y);
 Value greater_equal(Value x, Value y);
+Value is_nan(Value x);
+Value is_inf(Value x, bool positive = true, bool negative = true);
+Value logical_not(Value x);
 Value logical_and(Value x, Value y);
 Value logical_or(Value x, Value y);
 Value logical_xor(Value x, Value y);
+Value bitwise_not(Value x);
+Value bitwise_and(Value x, Value y);
+Value bitwise_or(Value x, Value y);
+Value bitwise_xor(Value x, Value y);
+Value shift_left(Value x, Value bits);
+Value shift_right(Value x, Value bits);  // signed integers keep their sign
 Value where(Value condition, Value x, Value y);
 Value cast(Value x, DType dtype);
+Value stop_gradient(Value x);  // x, which no gradient passes
 // A constant of x's graph and dtype, to write expressions with: scalar(x, 2) * x.
 Value scalar(Value like, double value);
 
@@ -77,6 +105,63 @@ Value linear(Value x, Value w, Value bias = {}, const std::string& activation = 
 // x[.., K] times w[N, K] kept as i8 in blocks along K, each block with a scale: scales[N, K /
 // block].
 Value quantised_matmul(Value x, Value w, Value scales, int64_t block);
+
+// Losses. `reduction` is none, mean or sum. Labels are classes along `axis` of the logits (integers
+// of its shape without that axis), or probabilities of its shape. With integers, `weights` are one
+// for each class, a row labelled `ignore_index` counts for nothing, and the mean is weighted.
+struct ClassLossOptions {
+  std::string reduction = "mean";
+  int64_t axis = -1;
+  std::optional<int64_t> ignore_index = {};
+};
+Value softmax_cross_entropy(Value logits, Value labels, Value weights = {},
+                            const ClassLossOptions& options = {});
+Value nll_loss(Value log_probabilities, Value labels, Value weights = {},
+               const ClassLossOptions& options = {});
+Value binary_cross_entropy_with_logits(Value logits, Value labels,
+                                       const std::string& reduction = "mean");
+Value mse(Value x, Value y, const std::string& reduction = "mean");
+// Quadratic up to `delta`, linear beyond.
+Value huber(Value x, Value y, double delta = 1.0, const std::string& reduction = "mean");
+
+// Random numbers by Philox 4x32-10, the same on every device. `seed` is one integer or two, the
+// key.
+Value random_uniform(Value seed, const Dims& shape, double low = 0, double high = 1,
+                     DType dtype = DType::f32);  // in [low, high)
+Value random_normal(Value seed, const Dims& shape, double mean = 0, double deviation = 1,
+                    DType dtype = DType::f32);
+// Zeroes elements with probability `ratio` and scales the others so that the mean stays.
+Value dropout(Value x, Value seed, double ratio);
+Value dropout_mask(Value x, Value seed, double ratio);  // true: kept
+
+struct SampleOptions {
+  double temperature = 1;  // 0: the first of the largest
+  int64_t top_k = 0;       // 0: all
+  double top_p = 1;
+  double min_p = 0;  // of the largest probability
+};
+// A class for each row of logits[.., V], as i64[..]: the uniform of row r is Philox with the key
+// `seed` at the counter (r, step).
+Value sample(Value logits, Value seed, Value step, const SampleOptions& options = {});
+
+// Quantisation: round(x / scale) + zero_point, saturated, and back. The zero point may be absent.
+// `scale` has one element, or one for each index of `axis`, or (block > 0) one for each block of
+// indices along it.
+struct QuantiseOptions {
+  DType to = DType::u8;  // where no zero point tells
+  int64_t axis = 1;
+  int64_t block = 0;
+};
+Value quantise(Value x, Value scale, Value zero_point = {}, const QuantiseOptions& options = {});
+Value dequantise(Value x, Value scale, Value zero_point = {}, const QuantiseOptions& options = {});
+struct DynamicallyQuantised {
+  Value y, scale, zero_point;
+};
+DynamicallyQuantised dynamic_quantise(Value x);  // to u8, by the range of x and 0
+// x as `bits` bits would hold it, in steps of `scale`, which broadcasts. What the gradient of x is
+// where x is out of range: that of the result (plain), or none (clipped).
+Value fake_quantise(Value x, Value scale, int64_t bits = 8,
+                    const std::string& estimator = "clipped");
 
 struct AttentionOptions {
   int64_t heads = 1;               // of q
@@ -135,7 +220,7 @@ Values if_else(Value condition, const Values& inputs, Graph then, Graph otherwis
 // the carried values of the next iteration.
 Values loop(Value count, const Values& carried, Graph body);
 
-// The activations that linear and conv2d take by name.
+// The activations that linear and conv2d take by name, each with the parameters it has by default.
 Value activate(Value x, const std::string& activation);
 
 }  // namespace rlx
