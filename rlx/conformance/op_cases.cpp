@@ -18,7 +18,9 @@ std::vector<OpCase> control_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> linear_cases();
+std::vector<OpCase> norm_cases();
 std::vector<OpCase> reduction_cases();
+std::vector<OpCase> search_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
@@ -27,7 +29,9 @@ std::span<const CaseFamily> case_families() {
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
       {"linear", linear_cases},            //
-      {"reduction", reduction_cases},
+      {"norms", norm_cases},               //
+      {"reduction", reduction_cases},      //
+      {"search", search_cases},
   };
   return kFamilies;
 }

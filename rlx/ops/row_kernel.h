@@ -1,0 +1,22 @@
+// Kernels that take a row to a workgroup, or to a lane: what suits the rows and the device.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "rlx/ops/kernel.h"
+
+namespace rlx {
+
+enum RowVariant : int64_t { lane_per_row = 0, workgroup_per_row = 1 };
+
+// What to declare in the OpDef; one key serves every op whose kernel is taken by rows.
+Variants row_variants();
+
+// The dispatch of a kernel over `count` rows of `length` elements, `stride` apart, with the choice
+// made: kernel, constants, workgroups and the params row_count and row_length.
+Dispatch row_dispatch(const LowerSite& site, std::string_view file,
+                      std::initializer_list<std::string_view> includes, const Dim& count,
+                      const Dim& length, const Dim& stride = 1);
+
+}  // namespace rlx
