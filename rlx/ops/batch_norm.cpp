@@ -34,6 +34,7 @@ Steps lower(const LowerSite& site) {
   const Dims& shape = site.in(0).shape;
   Dispatch dispatch{
       .kernel = kernel("batch_norm"),
+      .operands = {},
       .params = {{"count", count(shape)},
                  {"channels", shape[1]},
                  {"positions", positions(shape)},
@@ -71,7 +72,7 @@ const OpDef& batch_norm_op() {
   static const OpDef op{
       .name = "batch_norm",
       .family = "normalisation",
-      .inputs = {5, 5, {"x", "gamma", "beta", "mean", "variance"}},
+      .inputs = {1, 5, {"x", "gamma", "beta", "mean", "variance"}},
       .attrs = {{"epsilon", 1e-5}},
       .infer = infer,
       .reference = reference,

@@ -29,6 +29,7 @@ Dispatch row_dispatch(const LowerSite& site, std::string_view file,
                       std::initializer_list<std::string_view> includes, const Dim& count,
                       const Dim& length, const Dim& stride) {
   Dispatch dispatch{.kernel = kernel(file, includes),
+                    .operands = {},
                     .params = {{"row_count", count}, {"row_length", length}}};
   const auto include = [&](std::string_view name) {
     dispatch.kernel.includes.push_back(library(name));

@@ -47,6 +47,7 @@ const OpDef& sort_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .variants = {sort_variants()},
   };
   return op;
 }
