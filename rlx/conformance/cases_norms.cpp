@@ -123,18 +123,18 @@ void add_batch_norms(Cases& cases) {
   const auto training = [&](const TensorType& x, int64_t terms, const char* why, bool gradient,
                             SymbolValues symbols = {}) {
     const TensorType channels{x.dtype, {x.shape[1]}};
-    cases.push_back({.op = "batch_norm_training",
-                     .inputs = {normal(x), normal(channels), normal(channels), normal(channels),
-                                positive(channels)},
-                     .why = why,
-                     .terms = terms,
-                     .symbols = std::move(symbols),
-                     .gradient = gradient,
-                     .compose = [](const Values& in) -> Values {
-                       const BatchNorm norm = batch_norm_training(in[0], in[1], in[2], in[3], in[4]);
-                       return {norm.y, norm.mean, norm.variance, norm.running_mean,
-                               norm.running_variance};
-                     }});
+    cases.push_back(
+        {.op = "batch_norm_training",
+         .inputs = {normal(x), normal(channels), normal(channels), normal(channels),
+                    positive(channels)},
+         .why = why,
+         .terms = terms,
+         .symbols = std::move(symbols),
+         .gradient = gradient,
+         .compose = [](const Values& in) -> Values {
+           const BatchNorm norm = batch_norm_training(in[0], in[1], in[2], in[3], in[4]);
+           return {norm.y, norm.mean, norm.variance, norm.running_mean, norm.running_variance};
+         }});
   };
   training(f32({4, 3, 5}), 20, "sequences", true);
   training(f32({9, 4}), 9, "no positions", true);

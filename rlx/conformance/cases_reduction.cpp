@@ -96,13 +96,14 @@ struct Reduced {
 };
 
 CaseInput fill_of(const Reduced& reduced, const TensorType& type) {
-  if (reduced.op == "prod" && is_float(type.dtype)) return near_one(concrete(type.shape), type.dtype);
+  if (reduced.op == "prod" && is_float(type.dtype))
+    return near_one(concrete(type.shape), type.dtype);
   return reduced.fill(type);
 }
 
 void add_more_reductions(Cases& cases) {
-  const Reduced all[] = {{"prod", true, normal},       {"l1", true, normal},
-                         {"l2", false, normal},        {"sum_square", true, normal},
+  const Reduced all[] = {{"prod", true, normal},         {"l1", true, normal},
+                         {"l2", false, normal},          {"sum_square", true, normal},
                          {"mean_square", false, normal}, {"log_sum", false, positive},
                          {"logsumexp", false, normal}};
   for (const Reduced& reduced : all) {

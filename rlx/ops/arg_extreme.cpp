@@ -1,11 +1,11 @@
-// argmax(x, axis) and argmin(x, axis): where the extreme of each row is, the first of equals (or the
-// last, by attribute). The first NaN counts as more extreme than any number.
+// argmax(x, axis) and argmin(x, axis): where the extreme of each row is, the first of equals (or
+// the last, by attribute). The first NaN counts as more extreme than any number.
 
 #include <algorithm>
 #include <cmath>
 
-#include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/row_kernel.h"
 
 namespace rlx {
 namespace {
@@ -58,7 +58,8 @@ void reference(const ReferenceSite& site) {
           return std::isnan(a) || std::isnan(b) ? std::isnan(a) && !std::isnan(b) : further(a, b);
         });
   } else if (is_signed_integer(x.dtype())) {
-    find_extremes(site, [&](int64_t i) { return x.integer_at(i); }, further);
+    find_extremes(
+        site, [&](int64_t i) { return x.integer_at(i); }, further);
   } else {
     find_extremes(
         site, [&](int64_t i) { return static_cast<uint64_t>(x.integer_at(i)); }, further);
@@ -88,17 +89,15 @@ struct Search {
 
 Dispatch find(const LowerSite& site, const Search& search, std::vector<std::string> functions,
               const Operand& y) {
-  constexpr int64_t kWorkgroup = 64;
-  int64_t lanes = kWorkgroup;
-  if (search.chunk_length.is_number())
-    for (lanes = 1; lanes < kWorkgroup && lanes * 4 < search.chunk_length.number();) lanes *= 2;
-  const bool many_rows = !search.rows.count.is_number() || search.rows.count.number() >= 1024;
-  if (many_rows && !search.rows.stride.is(1)) lanes = 1;  // neighbours in memory are other rows'
   const Dim outputs = search.rows.count * search.chunks;
+  const LaneShare share =
+      share_lanes(outputs, search.chunk_length, !search.rows.stride.is(1), site.traits);
   return {
-      .kernel = kernel("arg_extreme", {"numbers", lanes == 1 ? "fold_alone" : "fold"}),
+      .kernel = kernel("arg_extreme", {"numbers", share.lanes == 1 ? "fold_alone" : "fold"}),
       .operands = {site.read("x", 0), LowerSite::named(y, "y", Access::write)},
-      .constants = {{"LANES", lanes}, {"LAST", site.attrs().get<bool>("select_last")}},
+      .constants = {{"WORKGROUP", share.workgroup},
+                    {"LANES", share.lanes},
+                    {"LAST", site.attrs().get<bool>("select_last")}},
       .params = {{"outputs", outputs},
                  {"row_length", search.rows.length},
                  {"stride", search.rows.stride},
@@ -106,7 +105,7 @@ Dispatch find(const LowerSite& site, const Search& search, std::vector<std::stri
                  {"chunk_length", search.chunk_length},
                  {"candidates", search.candidates}},
       .prelude = std::move(functions),
-      .workgroups = ceil_div(outputs, kWorkgroup / lanes),
+      .workgroups = ceil_div(outputs, share.workgroup / share.lanes),
       .flags_errors = true,
   };
 }
@@ -126,8 +125,7 @@ Steps lower(const LowerSite& site) {
   const Operand found = site.temporary("found", {DType::i32, {rows.count, chunks}});
   Steps steps;
   steps.add(find(site, {rows, chunks, kChunk, rows.length}, {key, kOwnIndex}, found));
-  Dispatch choose =
-      find(site, {rows, 1, chunks, chunks}, {key, kFoundIndex}, site.results[0]);
+  Dispatch choose = find(site, {rows, 1, chunks, chunks}, {key, kFoundIndex}, site.results[0]);
   choose.operands.push_back(LowerSite::named(found, "found", Access::read));
   steps.add(std::move(choose));
   return steps;

@@ -31,7 +31,8 @@ TEST(GroupNorm, EachGroupOfEachSampleStandsForItself) {
 TEST(GroupNorm, GammaAndBetaArePerChannel) {
   Graph graph;
   const Value x = graph.constant(numbers({1, 2, 2}, {1, 3, 1, 3}));
-  const Value gamma = graph.constant(numbers({2}, {2, 3})), beta = graph.constant(numbers({2}, {0, 10}));
+  const Value gamma = graph.constant(numbers({2}, {2, 3})),
+              beta = graph.constant(numbers({2}, {0, 10}));
   graph.output("y", group_norm(x, gamma, beta, 1, 0));
   expect_near(evaluate(graph, {}).outputs.at("y"), {-2, 2, 7, 13});
 }
@@ -46,7 +47,9 @@ TEST(GroupNorm, ErrorsNameChannelsAndGroups) {
             "group_norm: gamma differs from the channels of x: 6 and 3");
   EXPECT_EQ(error_of([&] { group_norm(graph.input("v", f32({6})), {}, {}, 2); }),
             "group_norm: x is f32[6], it needs [batch, channels, ...]");
-  EXPECT_EQ(error_of([&] { instance_norm(x, graph.input("s", f32({6, 1})), {}); }),
+  EXPECT_EQ(error_of([&] {
+              instance_norm(x, graph.input("s", f32({6, 1})), {});
+            }),
             "group_norm: gamma is f32[6, 1], it needs one f32 for each channel of x f32[2, 6, 3]");
 }
 
@@ -60,7 +63,8 @@ TEST(InstanceNorm, EachChannelStandsForItself) {
 TEST(BatchNorm, UsesTheStatisticsItIsGiven) {
   Graph graph;
   const Value x = graph.constant(numbers({1, 2, 2}, {1, 3, 4, 8}));
-  const Value mean = graph.constant(numbers({2}, {1, 4})), variance = graph.constant(numbers({2}, {4, 16}));
+  const Value mean = graph.constant(numbers({2}, {1, 4})),
+              variance = graph.constant(numbers({2}, {4, 16}));
   graph.output("y", batch_norm(x, {}, {}, mean, variance, 0));
   expect_near(evaluate(graph, {}).outputs.at("y"), {0, 1, 0, 1});
 }
@@ -68,7 +72,8 @@ TEST(BatchNorm, UsesTheStatisticsItIsGiven) {
 TEST(BatchNorm, TrainingTakesThoseOfTheBatchAndMovesTheRunningOnes) {
   Graph graph;
   const Value x = graph.constant(numbers({2, 2}, {10001, 2, 10003, 6}));
-  const Value mean = graph.constant(numbers({2}, {0, 0})), variance = graph.constant(numbers({2}, {1, 1}));
+  const Value mean = graph.constant(numbers({2}, {0, 0})),
+              variance = graph.constant(numbers({2}, {1, 1}));
   const BatchNorm norm = batch_norm_training(x, {}, {}, mean, variance, 0, 0.75);
   graph.output("y", norm.y);
   graph.output("mean", norm.mean);

@@ -1,4 +1,5 @@
-// Tensors [B, C, ...] and operands with one number per channel, which the norms over channels share.
+// Tensors [B, C, ...] and operands with one number per channel, which the norms over channels
+// share.
 #pragma once
 
 #include "rlx/ops/ops.h"

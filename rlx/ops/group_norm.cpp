@@ -13,7 +13,8 @@ constexpr const char* kNames[] = {"x", "gamma", "beta"};
 // The extents of x seen as [batch, groups, channels of a group, positions].
 struct Groups {
   Dim batch, groups, channels, positions;
-  Groups(const Dims& shape, const Attrs& attrs) : batch(shape[0]), positions(rlx::positions(shape)) {
+  Groups(const Dims& shape, const Attrs& attrs)
+      : batch(shape[0]), positions(rlx::positions(shape)) {
     const int64_t given = attrs.get<int64_t>("groups");
     groups = given == 0 ? shape[1] : Dim(given);
     channels = given == 0 ? Dim(1) : floor_div(shape[1], groups);
@@ -38,9 +39,8 @@ void reference(const ReferenceSite& site) {
   const Groups in(Dims(site.in(0).shape()), site.attrs);
   const int64_t groups = in.groups.number(), channels = in.channels.number(),
                 positions = in.positions.number();
-  norm_reference(
-      site, in.batch.number() * groups, channels * positions,
-      [&](int64_t row, int64_t i) { return row % groups * channels + i / positions; });
+  norm_reference(site, in.batch.number() * groups, channels * positions,
+                 [&](int64_t row, int64_t i) { return row % groups * channels + i / positions; });
 }
 
 Steps lower(const LowerSite& site) {
@@ -61,8 +61,8 @@ Gradients gradient(const GradientSite& site) {
   const Groups in(x.shape(), site.attrs());
   const Dims rows{in.batch, in.groups, in.channels * in.positions};
   const Value g = gamma ? dy * per_channel(gamma, x) : dy;
-  const NormGradient norm = norm_gradient(reshape(x, rows), reshape(g, rows), {2},
-                                          site.attrs().get<double>("epsilon"));
+  const NormGradient norm =
+      norm_gradient(reshape(x, rows), reshape(g, rows), {2}, site.attrs().get<double>("epsilon"));
   Gradients gradients(site.inputs.size());
   gradients[0] = reshape(norm.dx, x.shape());
   if (gamma) gradients[1] = channel_sum(dy * reshape(norm.normal, x.shape()));

@@ -22,8 +22,7 @@ void reference(const ReferenceSite& site) {
   Tensor y(DType::i64, {axes, kept});
   for (int64_t d = 0; d < axes; ++d)
     for (int64_t k = 0; k < kept; ++k)
-      y.set_integer(d * kept + k,
-                    found[size_t(k)] / strides[size_t(d)] % x.shape()[size_t(d)]);
+      y.set_integer(d * kept + k, found[size_t(k)] / strides[size_t(d)] % x.shape()[size_t(d)]);
   site.results[0] = y;
 }
 

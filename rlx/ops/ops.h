@@ -99,8 +99,7 @@ struct BatchNorm {
   Value y, mean, variance, running_mean, running_variance;
 };
 BatchNorm batch_norm_training(Value x, Value gamma, Value beta, Value running_mean,
-                              Value running_variance, double epsilon = 1e-5,
-                              double momentum = 0.9);
+                              Value running_variance, double epsilon = 1e-5, double momentum = 0.9);
 // x / (bias + alpha / size * s)^beta, where s sums x^2 over `size` neighbouring channels.
 Value lrn(Value x, int64_t size, double alpha = 1e-4, double beta = 0.75, double bias = 1);
 

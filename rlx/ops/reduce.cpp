@@ -1,5 +1,5 @@
-// Reductions over any axes, none given meaning all: sum, mean, reduce_max, reduce_min, prod, l1, l2,
-// sum_square, mean_square, log_sum and logsumexp. Each is a row of the table below.
+// Reductions over any axes, none given meaning all: sum, mean, reduce_max, reduce_min, prod, l1,
+// l2, sum_square, mean_square, log_sum and logsumexp. Each is a row of the table below.
 
 #include "rlx/ops/reduce.h"
 
@@ -9,6 +9,7 @@
 
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/reduce_gradients.h"
 
 namespace rlx {
 
@@ -97,7 +98,8 @@ template <class T>
 void reduce_rows(OfRow<T> of_row, const ReferenceSite& site) {
   const Tensor& x = site.in(0);
   const std::vector<bool> reduced = reduced_axes(site.op.name, site.attrs, x.type());
-  const Shape starts = offsets(x.shape(), reduced, false), inner = offsets(x.shape(), reduced, true);
+  const Shape starts = offsets(x.shape(), reduced, false),
+              inner = offsets(x.shape(), reduced, true);
   const Ends<T> ends = ends_of<T>(x.dtype());
   std::vector<T> row(inner.size());
   for (size_t y = 0; y < starts.size(); ++y) {
@@ -163,102 +165,6 @@ double log_of_exponentials(const Row& row, const FloatEnds& ends) {
   return highest + std::log(sum);
 }
 
-// ---- Gradients ----
-
-// A value of the result's shape, with the reduced axes back as ones.
-Value with_axes(Value y, const GradientSite& site) {
-  if (site.attrs().get<bool>("keep")) return y;
-  const std::vector<bool> reduced =
-      reduced_axes(site.node.op->name, site.attrs(), site.in(0).type());
-  Ints axes;
-  for (size_t d = 0; d < reduced.size(); ++d)
-    if (reduced[d]) axes.push_back(static_cast<int64_t>(d));
-  return axes.empty() ? y : unsqueeze(y, axes);
-}
-
-Gradients sum_gradient(const GradientSite& site) {
-  return {expand(with_axes(site.dy(), site), site.in(0).shape())};
-}
-
-// dy, with the reduced axes back, divided by the length of a row.
-Value mean_share(const GradientSite& site) {
-  const Value x = site.in(0);
-  const std::vector<bool> reduced = reduced_axes(site.node.op->name, site.attrs(), x.type());
-  Dim row_length = 1;
-  Value factors;  // of the row's length that only a run knows
-  for (size_t d = 0; d < reduced.size(); ++d) {
-    if (!reduced[d]) continue;
-    if (x.shape()[d].is_number()) {
-      row_length = row_length * x.shape()[d];
-      continue;
-    }
-    const int64_t at = static_cast<int64_t>(d);
-    const Value extent = squeeze(slice(shape_of(x), Ints{at}, Ints{at + 1}), {0});
-    factors = factors ? factors * extent : extent;
-  }
-  Value share = with_axes(site.dy(), site) / scalar(x, static_cast<double>(row_length.number()));
-  if (factors) share = share / cast(factors, x.dtype());
-  return share;
-}
-
-Gradients mean_gradient(const GradientSite& site) {
-  return {expand(mean_share(site), site.in(0).shape())};
-}
-
-// Equals share the gradient.
-Gradients extreme_gradient(const GradientSite& site) {
-  const Value x = site.in(0);
-  const Value chosen = cast(equal(x, with_axes(site.y(), site)), x.dtype());
-  const Value chosen_count =
-      with_axes(sum(chosen, site.attrs().get<Ints>("axes"), site.attrs().get<bool>("keep")), site);
-  return {chosen * (with_axes(site.dy(), site) / chosen_count)};
-}
-
-// The product of the others, which is not y / x where x is 0.
-Gradients product_gradient(const GradientSite& site) {
-  const Value x = site.in(0), dy = with_axes(site.dy(), site);
-  const Ints& axes = site.attrs().get<Ints>("axes");
-  const Value is_zero = equal(x, scalar(x, 0)), zero = cast(is_zero, x.dtype());
-  const Value factors = where(is_zero, scalar(x, 1), x);
-  const Value other_zeros = sum(zero, axes, true) - zero;
-  const Value others = prod(factors, axes, true) / factors;
-  return {where(equal(other_zeros, scalar(x, 0)), dy * others, scalar(x, 0))};
-}
-
-Gradients l1_gradient(const GradientSite& site) {
-  return {sign(site.in(0)) * with_axes(site.dy(), site)};
-}
-
-// x / y, and 0 where y is.
-Gradients l2_gradient(const GradientSite& site) {
-  const Value x = site.in(0), y = with_axes(site.y(), site), zero = scalar(x, 0);
-  const Value share = with_axes(site.dy(), site) / y;
-  return {x * where(equal(y, zero), zero, share)};
-}
-
-Gradients sum_square_gradient(const GradientSite& site) {
-  const Value x = site.in(0);
-  return {scalar(x, 2) * x * with_axes(site.dy(), site)};
-}
-
-Gradients mean_square_gradient(const GradientSite& site) {
-  const Value x = site.in(0);
-  return {scalar(x, 2) * x * mean_share(site)};
-}
-
-Gradients log_sum_gradient(const GradientSite& site) {
-  const Value x = site.in(0);
-  const Value total = sum(x, site.attrs().get<Ints>("axes"), true);
-  return {expand(with_axes(site.dy(), site) / total, x.shape())};
-}
-
-// exp(x - y); a row of -infinity has none.
-Gradients logsumexp_gradient(const GradientSite& site) {
-  const Value x = site.in(0), y = with_axes(site.y(), site);
-  const Value share = exp(x - y) * with_axes(site.dy(), site);
-  return {where(equal(y, scalar(x, -INFINITY)), scalar(x, 0), share)};
-}
-
 // ---- The table ----
 
 OpDef reduction(const Kind& kind) {
@@ -294,7 +200,7 @@ const OpDef& sum_op() {
                                      .onnx = "ReduceSum",
                                      .takes = Takes::numbers,
                                      .formula = {Fold::sum},
-                                     .gradient = sum_gradient},
+                                     .gradient = gradient_of_sum},
                                     []<class T>(const std::vector<T>& row, const Ends<T>&) {
                                       return total(row, [](T v) { return v; });
                                     });
@@ -305,11 +211,12 @@ const OpDef& mean_op() {
                                      .onnx = "ReduceMean",
                                      .takes = Takes::floats,
                                      .formula = {Fold::sum, "v", kMean},
-                                     .floats = [](const Row& row, const FloatEnds&) {
-                                       return total(row, [](double v) { return v; }) /
-                                              static_cast<double>(row.size());
-                                     },
-                                     .gradient = mean_gradient});
+                                     .floats =
+                                         [](const Row& row, const FloatEnds&) {
+                                           return total(row, [](double v) { return v; }) /
+                                                  static_cast<double>(row.size());
+                                         },
+                                     .gradient = gradient_of_mean});
   return op;
 }
 const OpDef& reduce_max_op() {
@@ -317,24 +224,24 @@ const OpDef& reduce_max_op() {
                                      .onnx = "ReduceMax",
                                      .takes = Takes::all,
                                      .formula = {Fold::highest},
-                                     .gradient = extreme_gradient},
+                                     .gradient = gradient_of_extreme},
                                     []<class T>(const std::vector<T>& row, const Ends<T>& ends) {
                                       return highest_of(row, ends);
                                     });
   return op;
 }
 const OpDef& reduce_min_op() {
-  static const OpDef op = reduction(
-      {.name = "reduce_min",
-       .onnx = "ReduceMin",
-       .takes = Takes::all,
-       .formula = {Fold::lowest},
-       .gradient = extreme_gradient},
-      []<class T>(const std::vector<T>& row, const Ends<T>& ends) {
-        T lowest = ends.highest;
-        for (const T v : row) lowest = lowest <= v || lowest != lowest ? lowest : v;
-        return lowest;
-      });
+  static const OpDef op = reduction({.name = "reduce_min",
+                                     .onnx = "ReduceMin",
+                                     .takes = Takes::all,
+                                     .formula = {Fold::lowest},
+                                     .gradient = gradient_of_extreme},
+                                    []<class T>(const std::vector<T>& row, const Ends<T>& ends) {
+                                      T lowest = ends.highest;
+                                      for (const T v : row)
+                                        lowest = lowest <= v || lowest != lowest ? lowest : v;
+                                      return lowest;
+                                    });
   return op;
 }
 const OpDef& prod_op() {
@@ -342,7 +249,7 @@ const OpDef& prod_op() {
                                      .onnx = "ReduceProd",
                                      .takes = Takes::numbers,
                                      .formula = {Fold::product},
-                                     .gradient = product_gradient},
+                                     .gradient = gradient_of_product},
                                     []<class T>(const std::vector<T>& row, const Ends<T>&) {
                                       auto product = wrapping(T{1});
                                       for (const T v : row) product *= wrapping(v);
@@ -351,37 +258,38 @@ const OpDef& prod_op() {
   return op;
 }
 const OpDef& l1_op() {
-  static const OpDef op = reduction({.name = "l1",
-                                     .onnx = "ReduceL1",
-                                     .takes = Takes::numbers,
-                                     .formula = {Fold::sum, "abs(v)"},
-                                     .gradient = l1_gradient},
-                                    []<class T>(const std::vector<T>& row, const Ends<T>&) {
-                                      return total(row, magnitude<T>);
-                                    });
+  static const OpDef op = reduction(
+      {.name = "l1",
+       .onnx = "ReduceL1",
+       .takes = Takes::numbers,
+       .formula = {Fold::sum, "abs(v)"},
+       .gradient = gradient_of_l1},
+      []<class T>(const std::vector<T>& row, const Ends<T>&) { return total(row, magnitude<T>); });
   return op;
 }
 const OpDef& l2_op() {
-  static const OpDef op = reduction({.name = "l2",
-                                     .onnx = "ReduceL2",
-                                     .takes = Takes::floats,
-                                     .formula = {Fold::sum, "v * v", "sqrt_f32(v)"},
-                                     .floats = [](const Row& row, const FloatEnds&) {
-                                       return std::sqrt(total(row, [](double v) { return v * v; }));
-                                     },
-                                     .gradient = l2_gradient});
+  static const OpDef op =
+      reduction({.name = "l2",
+                 .onnx = "ReduceL2",
+                 .takes = Takes::floats,
+                 .formula = {Fold::sum, "v * v", "sqrt_f32(v)"},
+                 .floats =
+                     [](const Row& row, const FloatEnds&) {
+                       return std::sqrt(total(row, [](double v) { return v * v; }));
+                     },
+                 .gradient = gradient_of_l2});
   return op;
 }
 const OpDef& sum_square_op() {
-  static const OpDef op = reduction({.name = "sum_square",
-                                     .onnx = "ReduceSumSquare",
-                                     .takes = Takes::numbers,
-                                     .formula = {Fold::sum, "v * v"},
-                                     .gradient = sum_square_gradient},
-                                    []<class T>(const std::vector<T>& row, const Ends<T>&) {
-                                      return total(row,
-                                                   [](T v) { return wrapping(v) * wrapping(v); });
-                                    });
+  static const OpDef op =
+      reduction({.name = "sum_square",
+                 .onnx = "ReduceSumSquare",
+                 .takes = Takes::numbers,
+                 .formula = {Fold::sum, "v * v"},
+                 .gradient = gradient_of_sum_square},
+                []<class T>(const std::vector<T>& row, const Ends<T>&) {
+                  return total(row, [](T v) { return wrapping(v) * wrapping(v); });
+                });
   return op;
 }
 const OpDef& mean_square_op() {
@@ -389,35 +297,36 @@ const OpDef& mean_square_op() {
                                      .onnx = "",
                                      .takes = Takes::floats,
                                      .formula = {Fold::sum, "v * v", kMean},
-                                     .floats = [](const Row& row, const FloatEnds&) {
-                                       return total(row, [](double v) { return v * v; }) /
-                                              static_cast<double>(row.size());
-                                     },
-                                     .gradient = mean_square_gradient});
+                                     .floats =
+                                         [](const Row& row, const FloatEnds&) {
+                                           return total(row, [](double v) { return v * v; }) /
+                                                  static_cast<double>(row.size());
+                                         },
+                                     .gradient = gradient_of_mean_square});
   return op;
 }
 const OpDef& log_sum_op() {
-  static const OpDef op = reduction({.name = "log_sum",
-                                     .onnx = "ReduceLogSum",
-                                     .takes = Takes::floats,
-                                     .formula = {Fold::sum, "v", "log_f32(v)"},
-                                     .floats = [](const Row& row, const FloatEnds&) {
-                                       return std::log(total(row, [](double v) { return v; }));
-                                     },
-                                     .gradient = log_sum_gradient,
-                                     .accuracy = {4, 5e-7}});
+  static const OpDef op = reduction(
+      {.name = "log_sum",
+       .onnx = "ReduceLogSum",
+       .takes = Takes::floats,
+       .formula = {Fold::sum, "v", "log_f32(v)"},
+       .floats = [](const Row& row,
+                    const FloatEnds&) { return std::log(total(row, [](double v) { return v; })); },
+       .gradient = gradient_of_log_sum,
+       .accuracy = {4, 5e-7}});
   return op;
 }
 const OpDef& logsumexp_op() {
-  static const OpDef op = reduction(
-      {.name = "logsumexp",
-       .onnx = "ReduceLogSumExp",
-       .takes = Takes::floats,
-       .formula = {Fold::pair, "vec2<f32>(v, 1.0)",
-                   "select(v.x + log_f32(v.y), v.x, is_inf(v.x) || is_nan(v.x))"},
-       .floats = log_of_exponentials,
-       .gradient = logsumexp_gradient,
-       .accuracy = {4, 5e-7}});
+  static const OpDef op =
+      reduction({.name = "logsumexp",
+                 .onnx = "ReduceLogSumExp",
+                 .takes = Takes::floats,
+                 .formula = {Fold::pair, "vec2<f32>(v, 1.0)",
+                             "select(v.x + log_f32(v.y), v.x, is_inf(v.x) || is_nan(v.x))"},
+                 .floats = log_of_exponentials,
+                 .gradient = gradient_of_logsumexp,
+                 .accuracy = {4, 5e-7}});
   return op;
 }
 
@@ -429,36 +338,24 @@ Value reduce(const OpDef& op, Value x, const Ints& axes, bool keep) {
 
 }  // namespace
 
-Value sum(Value x, const Ints& axes, bool keep) {
-  return reduce(sum_op(), x, axes, keep);
-}
-Value mean(Value x, const Ints& axes, bool keep) {
-  return reduce(mean_op(), x, axes, keep);
-}
+Value sum(Value x, const Ints& axes, bool keep) { return reduce(sum_op(), x, axes, keep); }
+Value mean(Value x, const Ints& axes, bool keep) { return reduce(mean_op(), x, axes, keep); }
 Value reduce_max(Value x, const Ints& axes, bool keep) {
   return reduce(reduce_max_op(), x, axes, keep);
 }
 Value reduce_min(Value x, const Ints& axes, bool keep) {
   return reduce(reduce_min_op(), x, axes, keep);
 }
-Value prod(Value x, const Ints& axes, bool keep) {
-  return reduce(prod_op(), x, axes, keep);
-}
-Value l1(Value x, const Ints& axes, bool keep) {
-  return reduce(l1_op(), x, axes, keep);
-}
-Value l2(Value x, const Ints& axes, bool keep) {
-  return reduce(l2_op(), x, axes, keep);
-}
+Value prod(Value x, const Ints& axes, bool keep) { return reduce(prod_op(), x, axes, keep); }
+Value l1(Value x, const Ints& axes, bool keep) { return reduce(l1_op(), x, axes, keep); }
+Value l2(Value x, const Ints& axes, bool keep) { return reduce(l2_op(), x, axes, keep); }
 Value sum_square(Value x, const Ints& axes, bool keep) {
   return reduce(sum_square_op(), x, axes, keep);
 }
 Value mean_square(Value x, const Ints& axes, bool keep) {
   return reduce(mean_square_op(), x, axes, keep);
 }
-Value log_sum(Value x, const Ints& axes, bool keep) {
-  return reduce(log_sum_op(), x, axes, keep);
-}
+Value log_sum(Value x, const Ints& axes, bool keep) { return reduce(log_sum_op(), x, axes, keep); }
 Value logsumexp(Value x, const Ints& axes, bool keep) {
   return reduce(logsumexp_op(), x, axes, keep);
 }

@@ -9,11 +9,10 @@
 #include "rlx/ops/host_step.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/reduce.h"
+#include "rlx/ops/row_kernel.h"
 
 namespace rlx {
 namespace {
-
-constexpr int64_t kWorkgroup = 64;
 
 // An operand seen as [rows, row_length], the reduced axes innermost.
 struct ReducedRows {
@@ -70,10 +69,9 @@ FoldText fold_text(Fold fold, DType dtype, const std::string& type) {
     case Fold::product:
       return {text(type, "(1)"), "a * b"};
     case Fold::highest:
-      return {end_of(false, dtype, type),
-              floats     ? "max_or_nan(a, b)"
-              : booleans ? "a || b"
-                         : "max(a, b)"};
+      return {end_of(false, dtype, type), floats     ? "max_or_nan(a, b)"
+                                          : booleans ? "a || b"
+                                                     : "max(a, b)"};
     case Fold::lowest:
       return {end_of(true, dtype, type), floats     ? "min_or_nan(a, b)"
                                          : booleans ? "a && b"
@@ -112,18 +110,6 @@ Kernel reduce_kernel(const ReduceFormula& formula, int64_t lanes) {
 
 // ---- Dispatches ----
 
-// How many lanes share a row: few for a short one, and one where neighbouring rows are neighbours
-// in memory, if there are rows enough to keep a device busy.
-int64_t lanes_of(const ReducedRows& rows, const Dim& chunk_length) {
-  constexpr int64_t kManyRows = 1024;
-  const bool many_rows = !rows.count.is_number() || rows.count.number() >= kManyRows;
-  if (!rows.innermost && many_rows) return 1;
-  if (!chunk_length.is_number()) return kWorkgroup;
-  int64_t lanes = 1;
-  while (lanes < kWorkgroup && lanes * 4 < chunk_length.number()) lanes *= 2;
-  return lanes;
-}
-
 // Rows cut into chunks, each of which makes one output.
 struct Chunks {
   Dim count = 1;   // to a row
@@ -133,19 +119,19 @@ struct Chunks {
 // One pass over rows: from elements or states to results or states.
 struct Pass {
   const ReduceFormula& formula;
-  DType dtype;    // of the elements
-  Dim elements;   // of a whole row of them
+  DType dtype;   // of the elements
+  Dim elements;  // of a whole row of them
   bool first = true, last = true;
 };
 
 Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Operand& y,
                        const Pass& pass, const DeviceTraits& traits) {
-  const int64_t lanes = lanes_of(rows, chunks.length);
   const Dim outputs = rows.count * chunks.count;
+  const LaneShare share = share_lanes(outputs, chunks.length, !rows.innermost, traits);
   Dispatch dispatch{
-      .kernel = reduce_kernel(pass.formula, lanes),
+      .kernel = reduce_kernel(pass.formula, share.lanes),
       .operands = {rows.x, LowerSite::named(y, "y", Access::write)},
-      .constants = {{"LANES", lanes}},
+      .constants = {{"WORKGROUP", share.workgroup}, {"LANES", share.lanes}},
       .prelude = functions_of(pass.formula, pass.dtype, pass.first, pass.last, traits),
   };
   Dim first = 0, end = outputs;
@@ -170,11 +156,11 @@ Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Oper
     dispatch.operands[1].window = {first, end - first};
   }
   dispatch.prelude.emplace_back("fn merge(at: u32, v: Result) -> Result { return v; }");
-  dispatch.params = {{"first", first},         {"end", end},
-                     {"output_base", 0},       {"row_length", rows.length},
-                     {"chunks", chunks.count}, {"chunk_length", chunks.length},
+  dispatch.params = {{"first", first},           {"end", end},
+                     {"output_base", 0},         {"row_length", rows.length},
+                     {"chunks", chunks.count},   {"chunk_length", chunks.length},
                      {"elements", pass.elements}};
-  dispatch.workgroups = ceil_div(end - first, kWorkgroup / lanes);
+  dispatch.workgroups = ceil_div(end - first, share.workgroup / share.lanes);
   return dispatch;
 }
 
@@ -197,11 +183,11 @@ Steps reduce_blocks(const LowerSite& site, const ReduceFormula& formula,
   }
   Operand y = LowerSite::named(total, "y", Access::read_write);
   y.window = window_of(spread, shards);
-  const int64_t lanes = lanes_of(rows, rows.length);
+  const LaneShare share = share_lanes(rows.count, rows.length, !rows.innermost, site.traits);
   Dispatch dispatch{
-      .kernel = reduce_kernel(formula, lanes),
+      .kernel = reduce_kernel(formula, share.lanes),
       .operands = {rows.x, y},
-      .constants = {{"LANES", lanes}},
+      .constants = {{"WORKGROUP", share.workgroup}, {"LANES", share.lanes}},
       .params = {{"first", 0},
                  {"end", rows.count},
                  {"output_base", first_of(spread, shards)},
@@ -210,7 +196,7 @@ Steps reduce_blocks(const LowerSite& site, const ReduceFormula& formula,
                  {"chunk_length", rows.length},
                  {"earlier", earlier}},
       .prelude = functions_of(formula, x.dtype, true, false, site.traits),
-      .workgroups = ceil_div(rows.count, kWorkgroup / lanes),
+      .workgroups = ceil_div(rows.count, share.workgroup / share.lanes),
       .repeat = shards.repeat,
   };
   dispatch.prelude.emplace_back(
@@ -280,8 +266,8 @@ Steps lower_reduction(const LowerSite& site, const ReduceFormula& formula) {
   const ReducedRows partial_rows =
       rows_of(LowerSite::named(partial, "x", Access::read), {false, true});
   Steps steps;
-  steps.add(
-      reduce_chunks(rows, chunks, partial, {formula, dtype, rows.length, true, false}, site.traits));
+  steps.add(reduce_chunks(rows, chunks, partial, {formula, dtype, rows.length, true, false},
+                          site.traits));
   steps.add(reduce_chunks(partial_rows, {1, chunks.count}, site.results[0],
                           {formula, dtype, rows.length, false, true}, site.traits));
   return steps;

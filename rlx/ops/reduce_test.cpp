@@ -111,8 +111,8 @@ TEST(Reduce, NormsAndProducts) {
 }
 
 TEST(Reduce, LogsumexpDoesNotOverflow) {
-  const Tensor x = Tensor::of(DType::f32, {5, 2},
-                              {1000, 1000, -1000, -1000, -INFINITY, -INFINITY, INFINITY, 1, NAN, 1});
+  const Tensor x = Tensor::of(
+      DType::f32, {5, 2}, {1000, 1000, -1000, -1000, -INFINITY, -INFINITY, INFINITY, 1, NAN, 1});
   const double log2 = static_cast<float>(std::log(2.0));
   const Tensor y = of_one(x, [](Value v) { return logsumexp(v, {1}); });
   EXPECT_NEAR(y.at(0), 1000 + log2, 1e-4);

@@ -4,6 +4,8 @@ namespace rlx {
 namespace {
 
 constexpr const char* kKey = "rows.variant";
+constexpr int64_t kWorkgroup = 64;
+constexpr int64_t kSmallWorkgroup = 16;  // leaves enough workgroups for the cores of a CPU
 
 bool below(const Dim& dim, int64_t limit) { return dim.is_number() && dim.number() < limit; }
 
@@ -40,12 +42,26 @@ Dispatch row_dispatch(const LowerSite& site, std::string_view file,
     dispatch.workgroups = count;
     return dispatch;
   }
-  // Few lanes to a workgroup leave enough workgroups for the cores of a CPU.
-  const int64_t lanes = site.traits.device_class == DeviceClass::software ? 16 : 64;
+  const bool software = site.traits.device_class == DeviceClass::software;
+  const int64_t lanes = software ? kSmallWorkgroup : kWorkgroup;
   include("lane_rows");
   dispatch.constants = {{"WORKGROUP", lanes}};
   dispatch.workgroups = ceil_div(count, lanes);
   return dispatch;
+}
+
+// Few for a short row, and one where lanes read what lies together anyway, if there are rows enough
+// to keep a device busy. A CPU is busy with few, and pays for the barriers of shared rows.
+LaneShare share_lanes(const Dim& outputs, const Dim& length, bool side_by_side,
+                      const DeviceTraits& traits) {
+  constexpr int64_t kManyRows = 1024, kBusyCpu = 32;
+  if (traits.device_class == DeviceClass::software && !below(outputs, kBusyCpu))
+    return {1, kSmallWorkgroup};
+  if (side_by_side && !below(outputs, kManyRows)) return {1, kWorkgroup};
+  if (!length.is_number()) return {kWorkgroup, kWorkgroup};
+  int64_t lanes = 1;
+  while (lanes < kWorkgroup && lanes * 4 < length.number()) lanes *= 2;
+  return {lanes, kWorkgroup};
 }
 
 }  // namespace rlx

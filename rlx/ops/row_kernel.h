@@ -19,4 +19,13 @@ Dispatch row_dispatch(const LowerSite& site, std::string_view file,
                       std::initializer_list<std::string_view> includes, const Dim& count,
                       const Dim& length, const Dim& stride = 1);
 
+// How many lanes share one of `outputs` rows of `length` elements, powers of two, and how many
+// lanes a workgroup has.
+struct LaneShare {
+  int64_t lanes = 1, workgroup = 64;
+};
+// Side by side: neighbours in memory belong to different rows.
+LaneShare share_lanes(const Dim& outputs, const Dim& length, bool side_by_side,
+                      const DeviceTraits& traits);
+
 }  // namespace rlx

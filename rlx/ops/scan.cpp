@@ -29,7 +29,8 @@ template <class T, class Read, class Write>
 void scan_rows(Kind kind, const ReferenceSite& site, Read read, Write write) {
   const Tensor& x = site.in(0);
   const ConcreteRows rows(x.shape(), axis_in(site.op.name, site.attrs, x.type()));
-  const bool exclusive = site.attrs.get<bool>("exclusive"), reverse = site.attrs.get<bool>("reverse");
+  const bool exclusive = site.attrs.get<bool>("exclusive"),
+             reverse = site.attrs.get<bool>("reverse");
   for (int64_t row = 0; row < rows.count; ++row) {
     T value = kind == Kind::sum ? 0 : 1;
     for (int64_t i = 0; i < rows.length; ++i) {

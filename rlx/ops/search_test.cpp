@@ -31,7 +31,8 @@ template <class Build>
 Numbers slopes(const Tensor& x, const Tensor& dy, Build build) {
   Graph graph;
   const Value in = graph.constant(x), y = build(in);
-  graph.output("dx", *y.producer().op->gradient({y.producer(), {in}, {y}, {graph.constant(dy)}})[0]);
+  graph.output("dx",
+               *y.producer().op->gradient({y.producer(), {in}, {y}, {graph.constant(dy)}})[0]);
   return elements(evaluate(graph, {}).outputs.at("dx"));
 }
 
@@ -80,10 +81,11 @@ TEST(ArgExtreme, ARowWithoutElementsIsAnError) {
   EXPECT_EQ(error_of([&] { argmin(x, 2); }),
             "argmin: axis 2 is out of range for f32[3, 0] (rank 2)");
   graph.output("y", argmax(n, 1));
-  EXPECT_EQ(error_of([&] {
-              evaluate(graph, {{"x", Tensor(DType::f32, {3, 0})}, {"n", Tensor(DType::f32, {2, 0})}});
-            }).rfind("argmax: axis 1 of f32[2, 0] has no elements", 0),
-            0U);
+  EXPECT_EQ(
+      error_of([&] {
+        evaluate(graph, {{"x", Tensor(DType::f32, {3, 0})}, {"n", Tensor(DType::f32, {2, 0})}});
+      }).rfind("argmax: axis 1 of f32[2, 0] has no elements", 0),
+      0U);
 }
 
 TEST(Scan, CountsItselfOrOnlyThoseBefore) {

@@ -126,8 +126,8 @@ void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
 Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
   const Rows rows(site.in(0).shape, ordering.axis);
   const Dim elements = rows.count * rows.length, keep = site.out().shape[ordering.axis];
-  const std::string key = key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype),
-                                       ordering.descending);
+  const std::string key =
+      key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
   if (choose_variant(site, rows.length, keep) == select_in_turn)
     return select_dispatch(site, rows, keep, key);
   const Dim blocks = ceil_div(rows.length, kBlock), passes = merge_passes(rows.length);

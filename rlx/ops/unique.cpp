@@ -1,5 +1,6 @@
-// unique(x): the different elements of x, or its different slices along an axis, in order or as they
-// come; where the first of each is, which of them each of x is, and how many there are of each.
+// unique(x): the different elements of x, or its different slices along an axis, in order or as
+// they come; where the first of each is, which of them each of x is, and how many there are of
+// each.
 
 #include <algorithm>
 #include <cmath>
@@ -65,7 +66,8 @@ int order_of(const Tensor& x, int64_t a, int64_t b) {
 }
 int order_of(const Slices& slices, int64_t a, int64_t b) {
   for (int64_t k = 0; k < slices.size; ++k) {
-    const int order = order_of(slices.x, slices.at(a, k, slices.count), slices.at(b, k, slices.count));
+    const int order =
+        order_of(slices.x, slices.at(a, k, slices.count), slices.at(b, k, slices.count));
     if (order != 0) return order;
   }
   return 0;

@@ -17,7 +17,8 @@ Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   require(is_float(x.dtype), "window_sum: takes floats, got ", x);
   axis_in(site.attrs, x);
-  const int64_t before = site.attrs.get<int64_t>("before"), after = site.attrs.get<int64_t>("after");
+  const int64_t before = site.attrs.get<int64_t>("before"),
+                after = site.attrs.get<int64_t>("after");
   require(before >= 0 && after >= 0, "window_sum: before ", before, " and after ", after,
           " must not be negative");
   return {x};
@@ -26,7 +27,8 @@ Types infer(const InferSite& site) {
 void reference(const ReferenceSite& site) {
   const Tensor& x = site.in(0);
   const ConcreteRows rows(x.shape(), axis_in(site.attrs, x.type()));
-  const int64_t before = site.attrs.get<int64_t>("before"), after = site.attrs.get<int64_t>("after");
+  const int64_t before = site.attrs.get<int64_t>("before"),
+                after = site.attrs.get<int64_t>("after");
   for (int64_t row = 0; row < rows.count; ++row)
     for (int64_t i = 0; i < rows.length; ++i) {
       double total = 0;
