@@ -68,6 +68,7 @@ void add_reductions(Cases& cases) {
     if (extreme) {
       row(normal(boolean({5, 67})), {1}, false, 1, "bools");
       row(normal(boolean({67, 5})), {0}, false, 1, "columns of bools");
+      row(normal(boolean({2, 9001})), {1}, false, 1, "few long rows of bools: two steps");
       row(normal(boolean({3, 0})), {1}, false, 1, "no bools at all");
     }
     if (std::string(op) == "mean") continue;

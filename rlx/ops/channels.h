@@ -2,11 +2,13 @@
 // share.
 #pragma once
 
+#include <span>
+
 #include "rlx/ops/ops.h"
 
 namespace rlx {
 
-// x is a float tensor of at least two axes; operands from `first` on, where present, are [C].
+// x is a float tensor of at least two axes; the other operands, where present, are [C].
 void require_channels(const InferSite& site, std::span<const char* const> names);
 
 // The product of the axes behind the channels.

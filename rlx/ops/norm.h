@@ -2,6 +2,7 @@
 // that scale them.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "rlx/ops/ops.h"

@@ -42,6 +42,7 @@ ReducedRows rows_of(const Operand& x, const std::vector<bool>& reduced) {
 
 // The dtype that states are kept in between dispatches: a pair is kept as a complex number.
 DType state_dtype(const ReduceFormula& formula, DType dtype) {
+  if (dtype == DType::boolean) return dtype;
   return formula.fold == Fold::pair ? DType::c64 : unpacked(dtype);
 }
 
