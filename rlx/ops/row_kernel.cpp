@@ -5,14 +5,16 @@ namespace {
 
 constexpr const char* kKey = "rows.variant";
 constexpr int64_t kWorkgroup = 64;
+constexpr int64_t kWideWorkgroup = 256;
 constexpr int64_t kSmallWorkgroup = 16;  // leaves enough workgroups for the cores of a CPU
 
 bool below(const Dim& dim, int64_t limit) { return dim.is_number() && dim.number() < limit; }
 
 // A workgroup has barriers to wait at, a lane walks its row alone.
 RowVariant choose(const LowerSite& site, const Dim& count, const Dim& length, const Dim& stride) {
-  constexpr int64_t kShort = 65, kManyRows = 1024;
+  constexpr int64_t kShort = 65, kLong = 2048, kManyRows = 1024;
   RowVariant suits = below(length, kShort) ? lane_per_row : workgroup_per_row;
+  if (length.is_number() && !below(length, kLong)) suits = wide_workgroup_per_row;
   // Where neighbours in memory belong to different rows, neighbouring lanes read them together.
   if (!stride.is(1) && !below(stride, 32) && !below(count, kManyRows)) suits = lane_per_row;
   if (site.traits.device_class == DeviceClass::software) {
@@ -20,12 +22,14 @@ RowVariant choose(const LowerSite& site, const Dim& count, const Dim& length, co
     suits = few_long_rows ? workgroup_per_row : lane_per_row;
   }
   const int64_t chosen = site.choices.get(kKey, suits);
-  return chosen == lane_per_row ? lane_per_row : workgroup_per_row;
+  if (chosen == lane_per_row) return lane_per_row;
+  const bool can = site.traits.max_workgroup_invocations >= kWideWorkgroup;
+  return chosen == wide_workgroup_per_row && can ? wide_workgroup_per_row : workgroup_per_row;
 }
 
 }  // namespace
 
-Variants row_variants() { return {kKey, 2}; }
+Variants row_variants() { return {kKey, 3}; }
 
 Dispatch row_dispatch(const LowerSite& site, std::string_view file,
                       std::initializer_list<std::string_view> includes, const Dim& count,
@@ -36,9 +40,12 @@ Dispatch row_dispatch(const LowerSite& site, std::string_view file,
   const auto include = [&](std::string_view name) {
     dispatch.kernel.includes.push_back(library(name));
   };
-  if (choose(site, count, length, stride) == workgroup_per_row) {
+  const RowVariant variant = choose(site, count, length, stride);
+  if (variant != lane_per_row) {
     include("reduce");
     include("rows");
+    const bool wide = variant == wide_workgroup_per_row;
+    dispatch.constants = {{"WORKGROUP", wide ? kWideWorkgroup : kWorkgroup}};
     dispatch.workgroups = count;
     return dispatch;
   }

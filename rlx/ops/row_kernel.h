@@ -8,7 +8,7 @@
 
 namespace rlx {
 
-enum RowVariant : int64_t { lane_per_row = 0, workgroup_per_row = 1 };
+enum RowVariant : int64_t { lane_per_row = 0, workgroup_per_row = 1, wide_workgroup_per_row = 2 };
 
 // What to declare in the OpDef; one key serves every op whose kernel is taken by rows.
 Variants row_variants();
