@@ -20,7 +20,9 @@ std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> linear_cases();
 std::vector<OpCase> losses_cases();
+std::vector<OpCase> norm_cases();
 std::vector<OpCase> reduction_cases();
+std::vector<OpCase> search_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
@@ -32,6 +34,9 @@ std::span<const CaseFamily> case_families() {
       {"linear", linear_cases},            //
       {"losses", losses_cases},            //
       {"reduction", reduction_cases},
+      {"norms", norm_cases},               //
+      {"reduction", reduction_cases},      //
+      {"search", search_cases},
   };
   return kFamilies;
 }

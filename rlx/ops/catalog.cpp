@@ -6,7 +6,11 @@
 namespace rlx {
 
 // Each is defined in the file of its name; those on single elements are rows of elementwise_*.cpp.
+// Each is defined in the file of its name; those on single elements are rows of elementwise.cpp.
+const OpDef& argmax_op();
+const OpDef& argmin_op();
 const OpDef& attention_op();
+const OpDef& batch_norm_op();
 const OpDef& cast_op();
 const OpDef& concat_op();
 const OpDef& conv2d_op();
@@ -14,16 +18,27 @@ const OpDef& cross_entropy_op();
 const OpDef& cross_entropy_dx_op();
 const OpDef& dequantise_op();
 const OpDef& dropout_op();
+const OpDef& cumprod_op();
+const OpDef& cumsum_op();
 const OpDef& expand_op();
 const OpDef& fake_quantise_op();
 const OpDef& gather_op();
+const OpDef& group_norm_op();
 const OpDef& if_else_op();
+const OpDef& l1_op();
+const OpDef& l2_op();
 const OpDef& layer_norm_op();
 const OpDef& linear_op();
+const OpDef& log_softmax_op();
+const OpDef& log_sum_op();
+const OpDef& logsumexp_op();
 const OpDef& loop_op();
 const OpDef& matmul_op();
 const OpDef& mean_op();
 const OpDef& quantise_op();
+const OpDef& mean_square_op();
+const OpDef& non_zero_op();
+const OpDef& prod_op();
 const OpDef& quantised_matmul_op();
 const OpDef& random_normal_op();
 const OpDef& random_uniform_op();
@@ -41,9 +56,12 @@ const OpDef& sort_op();
 const OpDef& squeeze_op();
 const OpDef& stop_gradient_op();
 const OpDef& sum_op();
+const OpDef& sum_square_op();
 const OpDef& top_k_op();
 const OpDef& transpose_op();
+const OpDef& unique_op();
 const OpDef& unsqueeze_op();
+const OpDef& window_sum_op();
 const OpDef& write_slice_op();
 
 namespace {
@@ -54,7 +72,10 @@ constexpr Definition kOps[] = {
     weight_op,            //
     constant_op,          //
     state_op,             //
+    argmax_op,            //
+    argmin_op,            //
     attention_op,         //
+    batch_norm_op,        //
     cast_op,              //
     concat_op,            //
     conv2d_op,            //
@@ -62,16 +83,27 @@ constexpr Definition kOps[] = {
     cross_entropy_dx_op,  //
     dequantise_op,        //
     dropout_op,           //
+    cumprod_op,           //
+    cumsum_op,            //
     expand_op,            //
     fake_quantise_op,     //
     gather_op,            //
+    group_norm_op,        //
     if_else_op,           //
+    l1_op,                //
+    l2_op,                //
     layer_norm_op,        //
     linear_op,            //
+    log_softmax_op,       //
+    log_sum_op,           //
+    logsumexp_op,         //
     loop_op,              //
     matmul_op,            //
     mean_op,              //
     quantise_op,          //
+    mean_square_op,       //
+    non_zero_op,          //
+    prod_op,              //
     quantised_matmul_op,  //
     random_normal_op,     //
     random_uniform_op,    //
@@ -89,9 +121,12 @@ constexpr Definition kOps[] = {
     squeeze_op,           //
     stop_gradient_op,     //
     sum_op,               //
+    sum_square_op,        //
     top_k_op,             //
     transpose_op,         //
+    unique_op,            //
     unsqueeze_op,         //
+    window_sum_op,        //
     write_slice_op,       //
 };
 

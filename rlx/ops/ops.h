@@ -92,10 +92,44 @@ Value sum(Value x, const Ints& axes = {}, bool keep = false);
 Value mean(Value x, const Ints& axes = {}, bool keep = false);
 Value reduce_max(Value x, const Ints& axes = {}, bool keep = false);
 Value reduce_min(Value x, const Ints& axes = {}, bool keep = false);
+Value prod(Value x, const Ints& axes = {}, bool keep = false);
+Value l1(Value x, const Ints& axes = {}, bool keep = false);           // sum |x|
+Value l2(Value x, const Ints& axes = {}, bool keep = false);           // sqrt(sum x^2)
+Value sum_square(Value x, const Ints& axes = {}, bool keep = false);   // sum x^2
+Value mean_square(Value x, const Ints& axes = {}, bool keep = false);  // mean x^2
+Value log_sum(Value x, const Ints& axes = {}, bool keep = false);      // log(sum x)
+Value logsumexp(Value x, const Ints& axes = {}, bool keep = false);    // log(sum exp(x))
+Value reduce_any(Value x, const Ints& axes = {}, bool keep = false);   // of bools
+Value reduce_all(Value x, const Ints& axes = {}, bool keep = false);
+// Where the extreme of each row is, as i64: the first of equals, or the last. NaN is found first.
+Value argmax(Value x, int64_t axis = 0, bool keep = false, bool select_last = false);
+Value argmin(Value x, int64_t axis = 0, bool keep = false, bool select_last = false);
+// The sum or product of each element and those before it; exclusive: of those before it;
+// reverse: of those behind it.
+Value cumsum(Value x, int64_t axis, bool exclusive = false, bool reverse = false);
+Value cumprod(Value x, int64_t axis, bool exclusive = false, bool reverse = false);
+// Of each element, `before` ones before it and `after` ones behind it, where there are so many.
+Value window_sum(Value x, int64_t axis, int64_t before, int64_t after);
 Value softmax(Value x, int64_t axis = -1);
+Value log_softmax(Value x, int64_t axis = -1);
 // Over the trailing axes from `axis` on; gamma and beta may be absent.
 Value layer_norm(Value x, Value gamma, Value beta, int64_t axis = -1, double epsilon = 1e-5);
 Value rms_norm(Value x, Value gamma, int64_t axis = -1, double epsilon = 1e-6);
+// Of x [B, C, ...]; gamma and beta [C] may be absent. The channels in `groups` parts; 0: each for
+// itself, which is instance_norm.
+Value group_norm(Value x, Value gamma, Value beta, int64_t groups, double epsilon = 1e-5);
+Value instance_norm(Value x, Value gamma, Value beta, double epsilon = 1e-5);
+// With the statistics of each channel, [C], given.
+Value batch_norm(Value x, Value gamma, Value beta, Value mean, Value variance,
+                 double epsilon = 1e-5);
+// With those of the batch; running is momentum * running + (1 - momentum) * batch.
+struct BatchNorm {
+  Value y, mean, variance, running_mean, running_variance;
+};
+BatchNorm batch_norm_training(Value x, Value gamma, Value beta, Value running_mean,
+                              Value running_variance, double epsilon = 1e-5, double momentum = 0.9);
+// x / (bias + alpha / size * s)^beta, where s sums x^2 over `size` neighbouring channels.
+Value lrn(Value x, int64_t size, double alpha = 1e-4, double beta = 0.75, double bias = 1);
 
 // NumPy's rules in full; either side transposed in its last two dims.
 Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
@@ -205,6 +239,13 @@ struct TopK {
 TopK top_k(Value x, int64_t k, int64_t axis = -1, bool largest = true);  // ties to the lower index
 TopK top_k(Value x, Value k, int64_t axis = -1, bool largest = true);    // k known at run time
 TopK sort(Value x, int64_t axis = -1, bool descending = false);  // stable; and where each was
+Value argsort(Value x, int64_t axis = -1, bool descending = false);
+// The different elements of x, or the different slices along an axis: in order, or as they come.
+struct Unique {
+  Value values, indices, inverse, counts;  // indices: of the first of each; inverse: x's in values
+};
+Unique unique(Value x, std::optional<int64_t> axis = {}, bool sorted = true);
+Value non_zero(Value x);  // [rank, count]: where the elements are that are not 0
 
 struct Conv2dOptions {
   Ints strides = {1, 1}, dilations = {1, 1}, pads = {0, 0, 0, 0};  // pads: top, left, bottom, right
