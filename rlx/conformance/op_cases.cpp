@@ -19,6 +19,9 @@ std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> linear_cases();
 std::vector<OpCase> reduction_cases();
+std::vector<OpCase> resize_cases();
+std::vector<OpCase> scatter_cases();
+std::vector<OpCase> shape_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
@@ -27,7 +30,10 @@ std::span<const CaseFamily> case_families() {
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
       {"linear", linear_cases},            //
-      {"reduction", reduction_cases},
+      {"reduction", reduction_cases},      //
+      {"resize", resize_cases},            //
+      {"scatter", scatter_cases},          //
+      {"shape", shape_cases},
   };
   return kFamilies;
 }

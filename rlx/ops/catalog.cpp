@@ -11,28 +11,40 @@ const OpDef& cast_op();
 const OpDef& concat_op();
 const OpDef& conv2d_op();
 const OpDef& expand_op();
+const OpDef& eye_like_op();
 const OpDef& gather_op();
+const OpDef& gather_elements_op();
+const OpDef& gather_nd_op();
 const OpDef& if_else_op();
 const OpDef& layer_norm_op();
 const OpDef& linear_op();
 const OpDef& loop_op();
 const OpDef& matmul_op();
 const OpDef& mean_op();
+const OpDef& one_hot_op();
+const OpDef& pad_op();
 const OpDef& quantised_matmul_op();
+const OpDef& range_op();
 const OpDef& reduce_max_op();
 const OpDef& reduce_min_op();
 const OpDef& reshape_op();
+const OpDef& reverse_sequence_op();
 const OpDef& rms_norm_op();
 const OpDef& rope_op();
 const OpDef& scatter_op();
+const OpDef& scatter_elements_op();
+const OpDef& scatter_nd_op();
 const OpDef& shape_of_op();
+const OpDef& size_of_op();
 const OpDef& slice_op();
 const OpDef& softmax_op();
 const OpDef& sort_op();
 const OpDef& squeeze_op();
 const OpDef& sum_op();
+const OpDef& tile_op();
 const OpDef& top_k_op();
 const OpDef& transpose_op();
+const OpDef& trilu_op();
 const OpDef& unsqueeze_op();
 const OpDef& write_slice_op();
 
@@ -49,28 +61,40 @@ constexpr Definition kOps[] = {
     concat_op,            //
     conv2d_op,            //
     expand_op,            //
+    eye_like_op,          //
     gather_op,            //
+    gather_elements_op,   //
+    gather_nd_op,         //
     if_else_op,           //
     layer_norm_op,        //
     linear_op,            //
     loop_op,              //
     matmul_op,            //
     mean_op,              //
+    one_hot_op,           //
+    pad_op,               //
     quantised_matmul_op,  //
+    range_op,             //
     reduce_max_op,        //
     reduce_min_op,        //
     reshape_op,           //
+    reverse_sequence_op,  //
     rms_norm_op,          //
     rope_op,              //
     scatter_op,           //
+    scatter_elements_op,  //
+    scatter_nd_op,        //
     shape_of_op,          //
+    size_of_op,           //
     slice_op,             //
     softmax_op,           //
     sort_op,              //
     squeeze_op,           //
     sum_op,               //
+    tile_op,              //
     top_k_op,             //
     transpose_op,         //
+    trilu_op,             //
     unsqueeze_op,         //
     write_slice_op,       //
 };
