@@ -28,6 +28,8 @@ const OpDef& range_op();
 const OpDef& reduce_max_op();
 const OpDef& reduce_min_op();
 const OpDef& reshape_op();
+const OpDef& resize_op();
+const OpDef& resize_gradient_op();
 const OpDef& reverse_sequence_op();
 const OpDef& rms_norm_op();
 const OpDef& rope_op();
@@ -78,6 +80,8 @@ constexpr Definition kOps[] = {
     reduce_max_op,        //
     reduce_min_op,        //
     reshape_op,           //
+    resize_op,            //
+    resize_gradient_op,   //
     reverse_sequence_op,  //
     rms_norm_op,          //
     rope_op,              //

@@ -150,6 +150,19 @@ Value counting(Value like, const Dim& count, DType dtype = DType::i64);  // 0, 1
 Value trilu(Value x, bool upper = true, int64_t k = 0);  // zeros on the other side of a diagonal
 Value trilu(Value x, bool upper, Value k);
 Value eye_like(Value x, DType dtype, int64_t k = 0);
+struct ResizeOptions {
+  std::string mode = "nearest";                    // linear, cubic
+  std::string coordinates = "half_pixel";          // as ONNX names them
+  std::string rounding = "round_prefer_floor";     // of nearest: _ceil, floor, ceil
+  Ints axes = {};                                  // empty: all
+  Floats scales = {};                              // of the axes; empty: from the sizes
+  Floats roi = {};                                 // starts and ends, for tf_crop_and_resize
+  bool antialias = false, exclude_outside = false;
+  double cubic_a = -0.75, outside_value = 0;
+};
+// Along the axes to `sizes`, or where there are none by options.scales.
+Value resize(Value x, const Dims& sizes, const ResizeOptions& options = {});
+Value resize(Value x, Value sizes, const ResizeOptions& options = {});
 Value depth_to_space(Value x, int64_t block, const std::string& mode = "DCR");
 Value space_to_depth(Value x, int64_t block);
 
