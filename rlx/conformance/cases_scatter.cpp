@@ -166,10 +166,7 @@ std::vector<OpCase> scatter_elements_cases() {
        {x, index(i64({0, 3}), 5), normal(f32({0, 3}))},
        attrs("add"),
        "no updates"},
-      {"scatter_elements",
-       {normal(u32({5, 3})), at, normal(u32({4, 3}))},
-       attrs("max"),
-       "u32"},
+      {"scatter_elements", {normal(u32({5, 3})), at, normal(u32({4, 3}))}, attrs("max"), "u32"},
       {"scatter_elements",
        {normal(i64({5, 3})), at, normal(i64({4, 3}))},
        attrs("add"),
@@ -222,10 +219,7 @@ std::vector<OpCase> scatter_nd_cases() {
        {},
        "f16 with NaN and infinity"},
       {"scatter_nd", {normal(i8({4, 3})), rows, normal(i8({200, 3}))}, {}, "packed integers"},
-      {"scatter_nd",
-       {normal(i32({4, 3})), rows, normal(i32({200, 3}))},
-       reduction("add"),
-       "i32"},
+      {"scatter_nd", {normal(i32({4, 3})), rows, normal(i32({200, 3}))}, reduction("add"), "i32"},
       {"scatter_nd", {normal(boolean({4, 3})), rows, normal(boolean({200, 3}))}, {}, "bool"},
       with({"scatter_nd",
             {normal(f32({"v", 3})), index(i64({"n", 1}), 5), normal(f32({"n", 3}))},
@@ -255,10 +249,7 @@ std::vector<OpCase> one_hot_cases() {
       {"one_hot", {strewn, list({5}), normal(f16({2}))}, {{"axis", 0}}, "f16 values"},
       {"one_hot", {strewn, list({5}), normal(i8({2}))}, {}, "packed values"},
       {"one_hot", {strewn, list({5}), special(f32({2}))}, {}, "special values"},
-      {"one_hot",
-       {strewn},
-       {{"depth", 5}, {"dtype", DType::boolean}},
-       "bool"},
+      {"one_hot", {strewn}, {{"depth", 5}, {"dtype", DType::boolean}}, "bool"},
       {"one_hot", {strewn}, {{"depth", 3}, {"dtype", DType::i64}}, "i64"},
       {"one_hot", {strewn}, {{"depth", 3}, {"dtype", DType::f16}}, "f16"},
       with({"one_hot", {index(i64({"n"}), 4)}, deep(4, 0), "symbolic"}, {{"n", 5}}),
@@ -299,9 +290,8 @@ std::vector<OpCase> reverse_sequence_cases() {
 
 std::vector<OpCase> scatter_cases() {
   std::vector<OpCase> cases;
-  for (const auto& family :
-       {gather_elements_cases(), gather_nd_cases(), scatter_elements_cases(), scatter_nd_cases(),
-        one_hot_cases(), reverse_sequence_cases()})
+  for (const auto& family : {gather_elements_cases(), gather_nd_cases(), scatter_elements_cases(),
+                             scatter_nd_cases(), one_hot_cases(), reverse_sequence_cases()})
     cases.insert(cases.end(), family.begin(), family.end());
   return cases;
 }

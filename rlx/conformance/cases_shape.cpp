@@ -44,9 +44,11 @@ std::vector<OpCase> tile_cases() {
        1,
        {},
        true,
-       [](const Values& v) -> Values { return {tile(transpose(v[0], {1, 0}), Dims{2, 3})}; }},
+       [](const Values& v) -> Values {
+         return {tile(transpose(v[0], {1, 0}), Dims{2, 3})};
+       }},
       with({"tile", {normal(f32({"n", 3}))}, repeats({2, 2}), "symbolic", 4}, {{"n", 5}}),
-      with({"tile", {normal(f32({2, 3}))}, repeats({"n", 1}), "symbolic repeats", 5}, {{"n", 5}}),
+      with({"tile", {normal(f32({"n", 3}))}, repeats({"n", 1}), "symbolic repeats", 5}, {{"n", 5}}),
   };
 }
 
@@ -105,8 +107,9 @@ std::vector<OpCase> pad_cases() {
       with({"pad", {normal(f32({"n", 3}))}, pads({1, 0, 2, -1}), "symbolic"}, {{"n", 5}}),
       with({"pad", {normal(f32({"n", 3}))}, pads({1, 0, -3, 0}), "symbolic, taken off"},
            {{"n", 5}}),
-      with({"pad", {normal(f32({"n", 3}))}, pads({1, 0, 2, 1}, "reflect"), "symbolic, reflected", 9},
-           {{"n", 5}}),
+      with(
+          {"pad", {normal(f32({"n", 3}))}, pads({1, 0, 2, 1}, "reflect"), "symbolic, reflected", 9},
+          {{"n", 5}}),
   };
 }
 
@@ -268,7 +271,8 @@ std::vector<OpCase> block_cases() {
   return {
       composed("depth_to_space", {deep}, "blocks first", spread(2, "DCR")),
       composed("depth_to_space", {deep}, "channels first", spread(2, "CRD")),
-      composed("depth_to_space", {normal(f32({1, 9, 33, 35}))}, "more than 10,000", spread(3, "CRD")),
+      composed("depth_to_space", {normal(f32({1, 9, 33, 35}))}, "more than 10,000",
+               spread(3, "CRD")),
       composed("depth_to_space", {normal(f16({1, 4, 3, 3}))}, "f16", spread(2, "DCR")),
       composed("depth_to_space", {normal(f32({0, 4, 3, 3}))}, "no pictures", spread(2, "DCR")),
       composed("depth_to_space", {normal(f32({"b", 8, "h", 3}))}, "symbolic", spread(2, "DCR"),
@@ -285,9 +289,8 @@ std::vector<OpCase> block_cases() {
 
 std::vector<OpCase> shape_cases() {
   std::vector<OpCase> cases;
-  for (const auto& family :
-       {tile_cases(), pad_cases(), range_cases(), triangle_cases(), flatten_cases(), split_cases(),
-        turn_cases(), block_cases()})
+  for (const auto& family : {tile_cases(), pad_cases(), range_cases(), triangle_cases(),
+                             flatten_cases(), split_cases(), turn_cases(), block_cases()})
     cases.insert(cases.end(), family.begin(), family.end());
   return cases;
 }

@@ -24,9 +24,9 @@ Types infer(const InferSite& site) {
           indices, " do not fit ", x);
   for (size_t d = 0; d < x.shape.size(); ++d) {
     const Dim &given = indices.shape[d], &there = x.shape[d];
-    require(d == axis || !given.is_number() || !there.is_number() ||
-                given.number() <= there.number(),
-            "gather_elements: dim ", d, " of indices ", indices, " is larger than that of ", x);
+    require(
+        d == axis || !given.is_number() || !there.is_number() || given.number() <= there.number(),
+        "gather_elements: dim ", d, " of indices ", indices, " is larger than that of ", x);
   }
   return {{x.dtype, indices.shape}};
 }

@@ -139,9 +139,9 @@ TEST(Scatter, ToFewPlacesIsTakenAtOnceUnlessTheOrderMatters) {
 
 TEST(GatherElements, TakesEachAtItsOwnCoordinates) {
   const Tensor at = Tensor::of(DType::i32, {2, 2}, {2, 0, -3, 1});
-  EXPECT_EQ(elements(result({kTable, at},
-                            [](const Values& v) { return gather_elements(v[0], v[1]); })),
-            (Numbers{20, 1, 0, 11}));
+  EXPECT_EQ(
+      elements(result({kTable, at}, [](const Values& v) { return gather_elements(v[0], v[1]); })),
+      (Numbers{20, 1, 0, 11}));
   const Tensor columns = Tensor::of(DType::i32, {2, 3}, {1, 0, 1, -1, 0, 0});
   EXPECT_EQ(elements(result({kTable, columns},
                             [](const Values& v) { return gather_elements(v[0], v[1], 1); })),

@@ -67,15 +67,16 @@ Steps lower(const LowerSite& site) {
   index.shape = shape;
   index.layout.strides.insert(index.layout.strides.begin() + static_cast<int64_t>(axis), Dim(0));
   index.layout = tidy(index.layout, shape);
-  Formula formula{.name = "one_hot",
-                  .operands = {index},
-                  .result = site.results[0],
-                  .expression = "",
-                  .params = {{"depth", shape[axis]},
-                             {"inner", product(shape, axis + 1, shape.size())}}};
+  Formula formula{
+      .name = "one_hot",
+      .operands = {index},
+      .result = site.results[0],
+      .expression = "",
+      .params = {{"depth", shape[axis]}, {"inner", product(shape, axis + 1, shape.size())}}};
   const std::string hot =
-      is_signed ? "(index == i32(i / inner % depth) || index + i32(depth) == i32(i / inner % depth))"
-                : "(index == i / inner % depth)";
+      is_signed
+          ? "(index == i32(i / inner % depth) || index + i32(depth) == i32(i / inner % depth))"
+          : "(index == i / inner % depth)";
   const bool has_values = site.has(2);
   for (const int64_t which : {0, 1}) {
     if (!has_values) break;
@@ -85,8 +86,8 @@ Steps lower(const LowerSite& site) {
     formula.operands.push_back(value);
   }
   const DType dtype = site.out().dtype;
-  formula.expression =
-      has_values ? text("select(off, on, ", hot, ")") : convert_expression(hot, DType::boolean, dtype);
+  formula.expression = has_values ? text("select(off, on, ", hot, ")")
+                                  : convert_expression(hot, DType::boolean, dtype);
   return generate(formula, site.traits);
 }
 

@@ -151,12 +151,12 @@ Value trilu(Value x, bool upper = true, int64_t k = 0);  // zeros on the other s
 Value trilu(Value x, bool upper, Value k);
 Value eye_like(Value x, DType dtype, int64_t k = 0);
 struct ResizeOptions {
-  std::string mode = "nearest";                    // linear, cubic
-  std::string coordinates = "half_pixel";          // as ONNX names them
-  std::string rounding = "round_prefer_floor";     // of nearest: _ceil, floor, ceil
-  Ints axes = {};                                  // empty: all
-  Floats scales = {};                              // of the axes; empty: from the sizes
-  Floats roi = {};                                 // starts and ends, for tf_crop_and_resize
+  std::string mode = "nearest";                 // linear, cubic
+  std::string coordinates = "half_pixel";       // as ONNX names them
+  std::string rounding = "round_prefer_floor";  // of nearest: _ceil, floor, ceil
+  Ints axes = {};                               // empty: all
+  Floats scales = {};                           // of the axes; empty: from the sizes
+  Floats roi = {};                              // starts and ends, for tf_crop_and_resize
   bool antialias = false, exclude_outside = false;
   double cubic_a = -0.75, outside_value = 0;
 };

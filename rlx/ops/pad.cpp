@@ -115,9 +115,7 @@ void reference(const ReferenceSite& site) {
 Dims padded_dims(const LowerSite& site, const Pads& pads) {
   const Dims &from = site.in(0).shape, &to = site.out().shape;
   const Dims& strides = site.inputs[0].layout.strides;
-  const auto is_whole_dim = [&](size_t d) {
-    return pads.before[d].is(0) && pads.after[d].is(0);
-  };
+  const auto is_whole_dim = [&](size_t d) { return pads.before[d].is(0) && pads.after[d].is(0); };
   Dims entries;
   bool joins = false;
   for (size_t d = 0; d < from.size(); ++d) {
@@ -161,12 +159,11 @@ Steps lower(const LowerSite& site) {
   Dims list = dims_attr(site.attrs(), "pads");
   if (operand) list.assign(site.host(1).elements.begin(), site.host(1).elements.end());
   const Dims dims = padded_dims(site, pads_of(site.in(0), list, site.attrs()));
-  Dispatch dispatch{
-      .kernel = kernel("pad"),
-      .operands = {LowerSite::named(flat(site.inputs[0]), "x", Access::read)},
-      .constants = {{"DIMS", static_cast<int64_t>(dims.size() / 4)},
-                    {"MODE", mode_of(site.attrs())}},
-      .params = {{"dims", dims}, {"offset", site.inputs[0].layout.offset}}};
+  Dispatch dispatch{.kernel = kernel("pad"),
+                    .operands = {LowerSite::named(flat(site.inputs[0]), "x", Access::read)},
+                    .constants = {{"DIMS", static_cast<int64_t>(dims.size() / 4)},
+                                  {"MODE", mode_of(site.attrs())}},
+                    .params = {{"dims", dims}, {"offset", site.inputs[0].layout.offset}}};
   dispatch.prelude.push_back(fill_function(site, dispatch));
   return each_element(std::move(dispatch), site.results[0], site.traits);
 }
@@ -181,8 +178,8 @@ Value padded(Value x, const Pads& pads, const char* mode) {
 Value sum_repeated(Value dy, const TensorType& x, const Pads& pads, const char* mode) {
   for (size_t d = 0; d < x.shape.size(); ++d) {
     if (pads.before[d].is(0) && pads.after[d].is(0)) continue;
-    const Value from = padded(counting(dy, x.shape[d], DType::i32),
-                              {{pads.before[d]}, {pads.after[d]}}, mode);
+    const Value from =
+        padded(counting(dy, x.shape[d], DType::i32), {{pads.before[d]}, {pads.after[d]}}, mode);
     Dims shape = dy.shape();
     shape[d] = x.shape[d];
     dy = scatter(zeros(dy, shape), from, dy, static_cast<int64_t>(d), "add");
@@ -236,8 +233,7 @@ const OpDef& pad_op() {
 }
 
 Value pad(Value x, const Dims& pads, const std::string& mode, double value, const Ints& axes) {
-  return x.apply(pad_op(), {x},
-                 {{"pads", pads}, {"mode", mode}, {"value", value}, {"axes", axes}});
+  return x.apply(pad_op(), {x}, {{"pads", pads}, {"mode", mode}, {"value", value}, {"axes", axes}});
 }
 Value pad(Value x, Value pads, const std::string& mode, Value value, const Ints& axes) {
   return x.apply(pad_op(), {x, pads, value}, {{"mode", mode}, {"axes", axes}});

@@ -87,7 +87,8 @@ void reference(const ReferenceSite& site) {
   Tensor& y = site.out();
   if (has_floats(site.attrs)) {
     const FloatProgression all = float_progression(site.attrs);
-    for (int64_t i = 0; i < y.count(); ++i) y.set(i, all.start + static_cast<double>(i) * all.delta);
+    for (int64_t i = 0; i < y.count(); ++i)
+      y.set(i, all.start + static_cast<double>(i) * all.delta);
     return;
   }
   const Dims bounds = dims_attr(site.attrs, "integers");

@@ -36,15 +36,14 @@ Values split(Value x, int64_t parts, int64_t axis) {
   const Dim &extent = x.shape()[at], length = ceil_div(extent, parts);
   Values results;
   for (int64_t i = 0; i < parts; ++i)
-    results.push_back(slice_axis(x, at, smaller(Dim(i) * length, extent),
-                                 smaller(Dim(i + 1) * length, extent)));
+    results.push_back(
+        slice_axis(x, at, smaller(Dim(i) * length, extent), smaller(Dim(i + 1) * length, extent)));
   return results;
 }
 
 Value reverse(Value x, const Ints& axes) {
   if (axes.empty()) return x;
-  return slice(x, Ints(axes.size(), -1), Ints(axes.size(), INT64_MIN), axes,
-               Ints(axes.size(), -1));
+  return slice(x, Ints(axes.size(), -1), Ints(axes.size(), INT64_MIN), axes, Ints(axes.size(), -1));
 }
 
 // What leaves at one end comes in at the other: wrapped padding before, and as much off the end.

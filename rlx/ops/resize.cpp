@@ -33,8 +33,8 @@ Types infer(const InferSite& site) {
   const Ints& given = site.attrs.get<Ints>("axes");
   const size_t count = given.empty() ? y.shape.size() : given.size();
   require(!sizes.empty() || !scales.empty() || count == 0, "resize: takes sizes or scales");
-  require(sizes.empty() || sizes.size() == count, "resize: there are ", sizes.size(),
-          " sizes for ", count, " axes of ", site.in(0));
+  require(sizes.empty() || sizes.size() == count, "resize: there are ", sizes.size(), " sizes for ",
+          count, " axes of ", site.in(0));
   for (size_t i = 0; i < count; ++i) {
     const size_t axis = given.empty() ? i : axis_of("resize", given[i], site.in(0));
     const Dim from = y.shape[axis];
@@ -111,16 +111,11 @@ const OpDef& resize_op() {
 namespace {
 
 Attrs attrs_of(const ResizeOptions& options) {
-  return {{"mode", options.mode},
-          {"coordinates", options.coordinates},
-          {"rounding", options.rounding},
-          {"axes", options.axes},
-          {"scales", options.scales},
-          {"roi", options.roi},
-          {"antialias", options.antialias},
-          {"exclude_outside", options.exclude_outside},
-          {"cubic_a", options.cubic_a},
-          {"outside_value", options.outside_value}};
+  return {{"mode", options.mode},           {"coordinates", options.coordinates},
+          {"rounding", options.rounding},   {"axes", options.axes},
+          {"scales", options.scales},       {"roi", options.roi},
+          {"antialias", options.antialias}, {"exclude_outside", options.exclude_outside},
+          {"cubic_a", options.cubic_a},     {"outside_value", options.outside_value}};
 }
 
 }  // namespace

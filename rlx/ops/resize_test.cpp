@@ -47,9 +47,9 @@ TEST(Resize, LinearWeighsNeighbours) {
   const Tensor square = counting_from_one({2, 2});
   expect_near(resized(square, {}, {.mode = "linear", .scales = {2, 2}}), {4, 4},
               {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4});
-  expect_near(resized(square, {},
-                      {.mode = "linear", .coordinates = "align_corners", .scales = {2, 2}}),
-              {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3});
+  expect_near(
+      resized(square, {}, {.mode = "linear", .coordinates = "align_corners", .scales = {2, 2}}),
+      {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3});
   expect_near(resized(counting_from_one({2, 4}), {}, {.mode = "linear", .scales = {0.6, 0.6}}),
               {1, 2}, {2.6666665, 4.3333331});
 }
@@ -61,42 +61,36 @@ TEST(Resize, TheLastCornerIsThatOfTheScaledExtent) {
 }
 
 TEST(Resize, CubicHasFourNeighbours) {
-  expect_near(resized(counting_from_one({4, 4}), {}, {.mode = "cubic", .scales = {2, 2}}), {8, 8},
-              {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875,
-               3.68359375});
+  expect_near(
+      resized(counting_from_one({4, 4}), {}, {.mode = "cubic", .scales = {2, 2}}), {8, 8},
+      {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375});
 }
 
 TEST(Resize, OutsideMayBeExcluded) {
-  expect_near(resized(counting_from_one({4, 4}), {},
-                      {.mode = "cubic",
-                       .scales = {2, 2},
-                       .exclude_outside = true,
-                       .cubic_a = -0.5}),
-              {8, 8}, {0.55882353, 0.81494204, 1.35698249, 1.89705882});
+  expect_near(
+      resized(counting_from_one({4, 4}), {},
+              {.mode = "cubic", .scales = {2, 2}, .exclude_outside = true, .cubic_a = -0.5}),
+      {8, 8}, {0.55882353, 0.81494204, 1.35698249, 1.89705882});
 }
 
 TEST(Resize, AntialiasingSeesAllThatShrinks) {
   const Tensor square = counting_from_one({4, 4});
-  expect_near(
-      resized(square, {}, {.mode = "linear", .scales = {0.6, 0.6}, .antialias = true}), {2, 2},
-      {2.875, 4.5, 9.375, 11});
-  expect_near(
-      resized(square, {}, {.mode = "cubic", .scales = {0.6, 0.6}, .antialias = true}), {2, 2},
-      {2.5180721, 4.2858863, 9.589329, 11.357142});
+  expect_near(resized(square, {}, {.mode = "linear", .scales = {0.6, 0.6}, .antialias = true}),
+              {2, 2}, {2.875, 4.5, 9.375, 11});
+  expect_near(resized(square, {}, {.mode = "cubic", .scales = {0.6, 0.6}, .antialias = true}),
+              {2, 2}, {2.5180721, 4.2858863, 9.589329, 11.357142});
 }
 
 TEST(Resize, CropsAndFillsWhatIsOutside) {
-  const ResizeOptions crop{.mode = "linear",
-                           .coordinates = "tf_crop_and_resize",
-                           .roi = {0, 2},
-                           .outside_value = 10};
+  const ResizeOptions crop{
+      .mode = "linear", .coordinates = "tf_crop_and_resize", .roi = {0, 2}, .outside_value = 10};
   expect_near(resized(counting_from_one({3}), {3}, crop), {3}, {1, 3, 10});
 }
 
 TEST(Resize, ExtentsFollowSymbols) {
   Graph graph;
   const Value x = graph.input("x", f32({"n", 4}));
-  EXPECT_EQ(resize(x, {}, {.scales = {2, 0.5}}).shape(), (Dims{Dim("n") * Dim(2), 2}));
+  EXPECT_EQ(resize(x, Dims{}, {.scales = {2, 0.5}}).shape(), (Dims{Dim("n") * Dim(2), 2}));
   EXPECT_EQ(resize(x, {"m"}, {.axes = {-1}}).shape(), (Dims{"n", "m"}));
 }
 

@@ -15,9 +15,9 @@ namespace {
 
 constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
 constexpr const char* kRoundings[] = {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"};
-constexpr const char* kCoordinates[] = {
-    "half_pixel",    "half_pixel_symmetric", "pytorch_half_pixel",
-    "align_corners", "asymmetric",           "tf_crop_and_resize"};
+constexpr const char* kCoordinates[] = {"half_pixel",         "half_pixel_symmetric",
+                                        "pytorch_half_pixel", "align_corners",
+                                        "asymmetric",         "tf_crop_and_resize"};
 
 template <size_t N>
 int64_t choice(std::string_view op, const Attrs& attrs, const char* attr,
@@ -34,9 +34,7 @@ int64_t mode_of(const Attrs& attrs) { return choice("resize", attrs, "mode", kMo
 bool crops(const Attrs& attrs) {
   return attrs.get<std::string>("coordinates") == "tf_crop_and_resize";
 }
-bool antialiases(const Attrs& attrs) {
-  return attrs.get<bool>("antialias") && mode_of(attrs) != 0;
-}
+bool antialiases(const Attrs& attrs) { return attrs.get<bool>("antialias") && mode_of(attrs) != 0; }
 
 struct Fraction {
   int64_t p = 0, q = 1;
@@ -47,8 +45,8 @@ Fraction fraction_of(double value, int64_t most) {
   const double size = std::abs(value);
   Fraction last{1, 0}, best{static_cast<int64_t>(std::floor(size)), 1};
   double rest = size - std::floor(size);
-  while (rest > 1e-9 && std::abs(static_cast<double>(best.p) / static_cast<double>(best.q) - size) >
-                            3e-8 * size) {
+  while (rest > 1e-9 &&
+         std::abs(static_cast<double>(best.p) / static_cast<double>(best.q) - size) > 3e-8 * size) {
     const double term = std::floor(1 / rest);
     rest = 1 / rest - term;
     const Fraction next{static_cast<int64_t>(term) * best.p + last.p,
@@ -134,8 +132,7 @@ Taps weighted_taps(const ResizedAxis& axis, int64_t numerator, const Attrs& attr
   const double fraction =
       static_cast<double>(numerator - base * divisor) / static_cast<double>(divisor);
   const bool antialias = antialiases(attrs), exclude = attrs.get<bool>("exclude_outside");
-  const double scale =
-      static_cast<double>(axis.p.number()) / static_cast<double>(axis.q.number());
+  const double scale = static_cast<double>(axis.p.number()) / static_cast<double>(axis.q.number());
   const double stretch = antialias ? std::min(scale, 1.0) : 1.0;
   Taps taps;
   double total = 0;
@@ -143,8 +140,9 @@ Taps weighted_taps(const ResizedAxis& axis, int64_t numerator, const Attrs& attr
     const int64_t at = base + step;
     if (exclude && (at < 0 || at >= extent)) continue;
     const double distance = (static_cast<double>(step) - fraction) * stretch;
-    const double weight = mode_of(attrs) == 1 ? std::max(1 - std::abs(distance), 0.0)
-                                              : cubic_weight(distance, attrs.get<double>("cubic_a"));
+    const double weight = mode_of(attrs) == 1
+                              ? std::max(1 - std::abs(distance), 0.0)
+                              : cubic_weight(distance, attrs.get<double>("cubic_a"));
     total += weight;
     if (weight != 0) taps.push_back({std::clamp<int64_t>(at, 0, extent - 1), weight});
   }
@@ -186,15 +184,9 @@ bool may_overflow(const std::vector<ResizedAxis>& axes) {
 }  // namespace
 
 std::vector<AttrSpec> resize_attrs() {
-  return {{"mode", "nearest"},
-          {"coordinates", "half_pixel"},
-          {"rounding", "round_prefer_floor"},
-          {"axes", Ints{}},
-          {"scales", Floats{}},
-          {"roi", Floats{}},
-          {"antialias", false},
-          {"exclude_outside", false},
-          {"cubic_a", -0.75},
+  return {{"mode", "nearest"},   {"coordinates", "half_pixel"}, {"rounding", "round_prefer_floor"},
+          {"axes", Ints{}},      {"scales", Floats{}},          {"roi", Floats{}},
+          {"antialias", false},  {"exclude_outside", false},    {"cubic_a", -0.75},
           {"outside_value", 0.0}};
 }
 
@@ -209,8 +201,7 @@ void check_resize(std::string_view op, const TensorType& x, const Attrs& attrs) 
   const Floats &scales = attrs.get<Floats>("scales"), &roi = attrs.get<Floats>("roi");
   require(scales.empty() || scales.size() == count, op, ": there are ", scales.size(),
           " scales for ", count, " axes of ", x);
-  for (const double scale : scales)
-    require(scale > 0, op, ": scale ", scale, " is not positive");
+  for (const double scale : scales) require(scale > 0, op, ": scale ", scale, " is not positive");
   require(!crops(attrs) || roi.size() == 2 * count, op, ": there are ", roi.size(),
           " numbers in roi for ", count, " axes of ", x);
 }
@@ -300,9 +291,9 @@ Steps lower_resize(const LowerSite& site, const char* name, const std::vector<Re
                  {"cubic_a", attrs.get<double>("cubic_a")},
                  {"outside_value", attrs.get<double>("outside_value")}},
       .prelude = {text("fn outside() -> ", type, " { return ",
-                       dtype == DType::c64 ? "vec2<f32>(params.outside_value, 0.0)"
-                                           : convert_expression("params.outside_value", DType::f32,
-                                                                dtype),
+                       dtype == DType::c64
+                           ? "vec2<f32>(params.outside_value, 0.0)"
+                           : convert_expression("params.outside_value", DType::f32, dtype),
                        "; }")}};
   const bool sums = mode_of(attrs) != 0;  // what is only copied may be anything
   dispatch.prelude.push_back(text("fn number_at(at: u32) -> f32 { return ",

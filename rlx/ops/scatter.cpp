@@ -46,11 +46,10 @@ Steps lower(const LowerSite& site) {
 Gradients gradient(const GradientSite& site) {
   const Value indices = site.in(1);
   const int64_t axis = site.attrs().get<int64_t>("axis");
-  return scatter_gradient(
-      site, {[=](Value x) { return gather(x, indices, axis); },
-             [=](Value x, Value updates, const char* reduction) {
-               return scatter(x, indices, updates, axis, reduction);
-             }});
+  return scatter_gradient(site, {[=](Value x) { return gather(x, indices, axis); },
+                                 [=](Value x, Value updates, const char* reduction) {
+                                   return scatter(x, indices, updates, axis, reduction);
+                                 }});
 }
 
 }  // namespace

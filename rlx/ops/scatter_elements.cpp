@@ -25,11 +25,10 @@ Types infer(const InferSite& site) {
   check_scatter(site);
   for (size_t d = 0; d < x.shape.size(); ++d) {
     const Dim &given = indices.shape[d], &there = x.shape[d];
-    site.equal(updates.shape[d], given,
-               text("dim ", d, " of updates ", updates, " at ", indices));
-    require(d == axis || !given.is_number() || !there.is_number() ||
-                given.number() <= there.number(),
-            "scatter_elements: dim ", d, " of indices ", indices, " is larger than that of ", x);
+    site.equal(updates.shape[d], given, text("dim ", d, " of updates ", updates, " at ", indices));
+    require(
+        d == axis || !given.is_number() || !there.is_number() || given.number() <= there.number(),
+        "scatter_elements: dim ", d, " of indices ", indices, " is larger than that of ", x);
   }
   return {x};
 }
@@ -43,18 +42,16 @@ Steps lower(const LowerSite& site) {
   const size_t axis = axis_in(site.attrs(), x);
   const Dim inner = product(indices.shape, axis + 1, x.shape.size());
   return lower_scatter(site, {element_places(x, Layout::row_major(x.shape), indices, axis),
-                              product(indices.shape, 0, axis) * inner, indices.shape[axis],
-                              inner});
+                              product(indices.shape, 0, axis) * inner, indices.shape[axis], inner});
 }
 
 Gradients gradient(const GradientSite& site) {
   const Value indices = site.in(1);
   const int64_t axis = site.attrs().get<int64_t>("axis");
-  return scatter_gradient(
-      site, {[=](Value x) { return gather_elements(x, indices, axis); },
-             [=](Value x, Value updates, const char* reduction) {
-               return scatter_elements(x, indices, updates, axis, reduction);
-             }});
+  return scatter_gradient(site, {[=](Value x) { return gather_elements(x, indices, axis); },
+                                 [=](Value x, Value updates, const char* reduction) {
+                                   return scatter_elements(x, indices, updates, axis, reduction);
+                                 }});
 }
 
 }  // namespace

@@ -39,19 +39,18 @@ Steps lower(const LowerSite& site) {
   const TensorType &x = site.in(0), &indices = site.in(1);
   const Tuples tuples = tuples_in(site.attrs(), x, indices);
   const Dim inner = product(x.shape, tuples.batch + tuples.length, x.shape.size());
-  return lower_scatter(
-      site, {tuple_places(x, indices, tuples), product(x.shape, 0, tuples.batch) * inner,
-             product(indices.shape, tuples.batch, indices.shape.size() - 1), inner});
+  return lower_scatter(site,
+                       {tuple_places(x, indices, tuples), product(x.shape, 0, tuples.batch) * inner,
+                        product(indices.shape, tuples.batch, indices.shape.size() - 1), inner});
 }
 
 Gradients gradient(const GradientSite& site) {
   const Value indices = site.in(1);
   const int64_t batch_dims = site.attrs().get<int64_t>("batch_dims");
-  return scatter_gradient(
-      site, {[=](Value x) { return gather_nd(x, indices, batch_dims); },
-             [=](Value x, Value updates, const char* reduction) {
-               return scatter_nd(x, indices, updates, reduction, batch_dims);
-             }});
+  return scatter_gradient(site, {[=](Value x) { return gather_nd(x, indices, batch_dims); },
+                                 [=](Value x, Value updates, const char* reduction) {
+                                   return scatter_nd(x, indices, updates, reduction, batch_dims);
+                                 }});
 }
 
 }  // namespace
@@ -74,10 +73,9 @@ const OpDef& scatter_nd_op() {
 
 Value scatter_nd(Value x, Value indices, Value updates, const std::string& reduction,
                  int64_t batch_dims, bool deterministic) {
-  return x.apply(scatter_nd_op(), {x, indices, updates},
-                 {{"batch_dims", batch_dims},
-                  {"reduction", reduction},
-                  {"deterministic", deterministic}});
+  return x.apply(
+      scatter_nd_op(), {x, indices, updates},
+      {{"batch_dims", batch_dims}, {"reduction", reduction}, {"deterministic", deterministic}});
 }
 
 }  // namespace rlx

@@ -60,8 +60,8 @@ bool needs_wide(const LowerSite& site, const Reduction& reduction) {
 // All at once pays where a few columns would take many steps each.
 bool takes_all_at_once(const LowerSite& site, const Scattering& scattering,
                        const Reduction& reduction) {
-  const bool in_order = reduction.grows && is_float(site.out().dtype) &&
-                        site.attrs().get<bool>("deterministic");
+  const bool in_order =
+      reduction.grows && is_float(site.out().dtype) && site.attrs().get<bool>("deterministic");
   if (in_order) return false;
   constexpr int64_t kManyColumns = 1024, kFewSteps = 64;
   const bool many_columns =
@@ -77,10 +77,9 @@ Dispatch scatter_dispatch(const LowerSite& site, const char* name, const Scatter
   Dispatch dispatch{
       .kernel = kernel(name, {"numbers"}),
       .operands = {site.read("indices", 1), site.read("updates", 2)},
-      .prelude = {
-          text("alias Element = ", type, ";"),
-          text("fn combine(a: Element, b: Element) -> Element { return ",
-               is_float(dtype) ? reduction.floating_wgsl : reduction.integer_wgsl, "; }")}};
+      .prelude = {text("alias Element = ", type, ";"),
+                  text("fn combine(a: Element, b: Element) -> Element { return ",
+                       is_float(dtype) ? reduction.floating_wgsl : reduction.integer_wgsl, "; }")}};
   scattering.places.add_to(dispatch);
   return dispatch;
 }
@@ -140,9 +139,9 @@ Variants scatter_variants() { return {"scatter.kernel", 2}; }
 void check_scatter(const InferSite& site) {
   const TensorType &x = site.in(0), &updates = site.in(2);
   require(updates.dtype == x.dtype, site.op.name, ": updates ", updates, " do not fit ", x);
-  require(replaces(reduction_of(site.op.name, site.attrs)) || is_float(x.dtype) ||
-              is_integer(x.dtype),
-          site.op.name, ": cannot ", site.attrs.get<std::string>("reduction"), ' ', x.dtype);
+  require(
+      replaces(reduction_of(site.op.name, site.attrs)) || is_float(x.dtype) || is_integer(x.dtype),
+      site.op.name, ": cannot ", site.attrs.get<std::string>("reduction"), ' ', x.dtype);
 }
 
 void scatter_reference(const ReferenceSite& site, const std::vector<int64_t>& places) {
@@ -180,10 +179,9 @@ Steps lower_scatter(const LowerSite& site, const Scattering& scattering) {
   const bool at_once = takes_all_at_once(site, scattering, reduction);
   if (at_once && replaces(reduction)) return replace_all_at_once(site, scattering);
   const bool wide = needs_wide(site, reduction);
-  const Operand target =
-      wide ? site.temporary("y", {unpacked(y.dtype), y.shape}) : site.results[0];
-  Dispatch dispatch = (at_once ? combine_all_at_once : combine_in_order)(site, scattering,
-                                                                         reduction, target);
+  const Operand target = wide ? site.temporary("y", {unpacked(y.dtype), y.shape}) : site.results[0];
+  Dispatch dispatch =
+      (at_once ? combine_all_at_once : combine_in_order)(site, scattering, reduction, target);
   Steps steps;
   const ValueId source = site.inputs[0].value;
   if (!wide && is_whole(site, 0)) {

@@ -38,7 +38,10 @@ size_t dispatches(const Graph& graph) {
 }
 
 TEST(Tile, RepeatsEachDim) {
-  EXPECT_EQ(elements({numbered({2, 2})}, [](const Values& v) { return tile(v[0], Dims{1, 2}); }),
+  EXPECT_EQ(elements({numbered({2, 2})},
+                     [](const Values& v) {
+                       return tile(v[0], Dims{1, 2});
+                     }),
             (Numbers{0, 1, 0, 1, 2, 3, 2, 3}));
   Graph graph;
   const Value x = graph.input("x", f32({"n", 3}));
@@ -56,8 +59,7 @@ TEST(Tile, OfAViewIsOneDispatch) {
 
 TEST(Pad, FillsAsTheModeSays) {
   const auto with = [](const char* mode, Dims pads) {
-    return elements({numbered({4})},
-                    [&](const Values& v) { return pad(v[0], pads, mode, 9); });
+    return elements({numbered({4})}, [&](const Values& v) { return pad(v[0], pads, mode, 9); });
   };
   EXPECT_EQ(with("constant", {2, 1}), (Numbers{9, 9, 0, 1, 2, 3, 9}));
   EXPECT_EQ(with("reflect", {2, 5}), (Numbers{2, 1, 0, 1, 2, 3, 2, 1, 0, 1, 2}));
@@ -67,7 +69,9 @@ TEST(Pad, FillsAsTheModeSays) {
 
 TEST(Pad, NegativePadsTakeOff) {
   EXPECT_EQ(elements({numbered({4})},
-                     [](const Values& v) { return pad(v[0], {-1, 2}, "constant", 9); }),
+                     [](const Values& v) {
+                       return pad(v[0], {-1, 2}, "constant", 9);
+                     }),
             (Numbers{1, 2, 3, 9, 9}));
 }
 
@@ -75,11 +79,17 @@ TEST(Pad, ErrorsNameOpValueAndLimit) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 0}));
   EXPECT_EQ(error_of([&] { pad(x, {1, 1}); }), "pad: there are 2 pads for 2 axes of f32[2, 0]");
-  EXPECT_EQ(error_of([&] { pad(x, {0, 0, -3, 0}); }),
+  EXPECT_EQ(error_of([&] {
+              pad(x, {0, 0, -3, 0});
+            }),
             "pad: pads 0 and -3 take more off dim 0 of f32[2, 0] than there is");
-  EXPECT_EQ(error_of([&] { pad(x, {0, 1, 0, 0}, "edge"); }),
+  EXPECT_EQ(error_of([&] {
+              pad(x, {0, 1, 0, 0}, "edge");
+            }),
             "pad: dim 1 of f32[2, 0] is empty, there is nothing to repeat");
-  EXPECT_EQ(error_of([&] { pad(x, {0, 0, 0, 0}, "mirror"); }),
+  EXPECT_EQ(error_of([&] {
+              pad(x, {0, 0, 0, 0}, "mirror");
+            }),
             "pad: there is no mode 'mirror'; it takes constant, reflect, edge, wrap");
 }
 
@@ -90,7 +100,9 @@ TEST(Range, StopsBeforeTheLimit) {
   EXPECT_EQ(elements({integer(5), integer(0), integer(2)}, build), (Numbers{}));
   EXPECT_EQ(elements({numbered({})}, [](const Values& v) { return range(v[0], 0, 1, 0.25); }),
             (Numbers{0, 0.25, 0.5, 0.75}));
-  EXPECT_EQ(error_of([&] { elements({integer(5), integer(0), integer(0)}, build); }),
+  EXPECT_EQ(error_of([&] {
+              elements({integer(5), integer(0), integer(0)}, build);
+            }),
             "range: delta is 0");
 }
 
@@ -131,7 +143,9 @@ TEST(Split, GivesViewsOfGivenOrEqualLengths) {
   EXPECT_EQ(parts[1].shape(), (Dims{3, "n"}));
   EXPECT_EQ(parts[2].shape(), (Dims{1, "n"}));
   EXPECT_EQ(given[1].shape(), (Dims{5, "n"}));
-  EXPECT_EQ(error_of([&] { split(x, Dims{2, 4}, 0); }),
+  EXPECT_EQ(error_of([&] {
+              split(x, Dims{2, 4}, 0);
+            }),
             "split: lengths add up to 6, not to dim 0 of f32[7, n] (7)");
 }
 
@@ -158,11 +172,13 @@ TEST(DepthToSpace, HasBothOrders) {
             (Numbers{0, 2, 4, 6, 1, 3, 5, 7}));
   EXPECT_EQ(elements({deep}, [](const Values& v) { return depth_to_space(v[0], 2, "CRD"); }),
             (Numbers{0, 1, 2, 3, 4, 5, 6, 7}));
-  EXPECT_EQ(elements({deep},
-                     [](const Values& v) { return space_to_depth(depth_to_space(v[0], 2), 2); }),
-            (Numbers{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(
+      elements({deep}, [](const Values& v) { return space_to_depth(depth_to_space(v[0], 2), 2); }),
+      (Numbers{0, 1, 2, 3, 4, 5, 6, 7}));
   Graph graph;
-  EXPECT_EQ(error_of([&] { depth_to_space(graph.input("x", f32({1, 6, 1, 1})), 2); }),
+  EXPECT_EQ(error_of([&] {
+              depth_to_space(graph.input("x", f32({1, 6, 1, 1})), 2);
+            }),
             "depth_to_space: dim 1 of f32[1, 6, 1, 1] is not a multiple of 4");
 }
 

@@ -106,9 +106,7 @@ const OpDef& tile_op() {
   return op;
 }
 
-Value tile(Value x, const Dims& repeats) {
-  return x.apply(tile_op(), {x}, {{"repeats", repeats}});
-}
+Value tile(Value x, const Dims& repeats) { return x.apply(tile_op(), {x}, {{"repeats", repeats}}); }
 Value tile(Value x, Value repeats) { return x.apply(tile_op(), {x, repeats}); }
 
 }  // namespace rlx
