@@ -23,6 +23,9 @@ std::vector<OpCase> losses_cases();
 std::vector<OpCase> norm_cases();
 std::vector<OpCase> reduction_cases();
 std::vector<OpCase> search_cases();
+std::vector<OpCase> resize_cases();
+std::vector<OpCase> scatter_cases();
+std::vector<OpCase> shape_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
@@ -37,6 +40,10 @@ std::span<const CaseFamily> case_families() {
       {"norms", norm_cases},               //
       {"reduction", reduction_cases},      //
       {"search", search_cases},
+      {"reduction", reduction_cases},      //
+      {"resize", resize_cases},            //
+      {"scatter", scatter_cases},          //
+      {"shape", shape_cases},
   };
   return kFamilies;
 }

@@ -24,6 +24,10 @@ const OpDef& expand_op();
 const OpDef& fake_quantise_op();
 const OpDef& gather_op();
 const OpDef& group_norm_op();
+const OpDef& eye_like_op();
+const OpDef& gather_op();
+const OpDef& gather_elements_op();
+const OpDef& gather_nd_op();
 const OpDef& if_else_op();
 const OpDef& l1_op();
 const OpDef& l2_op();
@@ -42,14 +46,24 @@ const OpDef& prod_op();
 const OpDef& quantised_matmul_op();
 const OpDef& random_normal_op();
 const OpDef& random_uniform_op();
+const OpDef& one_hot_op();
+const OpDef& pad_op();
+const OpDef& quantised_matmul_op();
+const OpDef& range_op();
 const OpDef& reduce_max_op();
 const OpDef& reduce_min_op();
 const OpDef& reshape_op();
+const OpDef& resize_op();
+const OpDef& resize_gradient_op();
+const OpDef& reverse_sequence_op();
 const OpDef& rms_norm_op();
 const OpDef& rope_op();
 const OpDef& sample_op();
 const OpDef& scatter_op();
+const OpDef& scatter_elements_op();
+const OpDef& scatter_nd_op();
 const OpDef& shape_of_op();
+const OpDef& size_of_op();
 const OpDef& slice_op();
 const OpDef& softmax_op();
 const OpDef& sort_op();
@@ -60,6 +74,10 @@ const OpDef& sum_square_op();
 const OpDef& top_k_op();
 const OpDef& transpose_op();
 const OpDef& unique_op();
+const OpDef& tile_op();
+const OpDef& top_k_op();
+const OpDef& transpose_op();
+const OpDef& trilu_op();
 const OpDef& unsqueeze_op();
 const OpDef& window_sum_op();
 const OpDef& write_slice_op();
@@ -89,6 +107,10 @@ constexpr Definition kOps[] = {
     fake_quantise_op,     //
     gather_op,            //
     group_norm_op,        //
+    eye_like_op,          //
+    gather_op,            //
+    gather_elements_op,   //
+    gather_nd_op,         //
     if_else_op,           //
     l1_op,                //
     l2_op,                //
@@ -107,14 +129,24 @@ constexpr Definition kOps[] = {
     quantised_matmul_op,  //
     random_normal_op,     //
     random_uniform_op,    //
+    one_hot_op,           //
+    pad_op,               //
+    quantised_matmul_op,  //
+    range_op,             //
     reduce_max_op,        //
     reduce_min_op,        //
     reshape_op,           //
+    resize_op,            //
+    resize_gradient_op,   //
+    reverse_sequence_op,  //
     rms_norm_op,          //
     rope_op,              //
     sample_op,            //
     scatter_op,           //
+    scatter_elements_op,  //
+    scatter_nd_op,        //
     shape_of_op,          //
+    size_of_op,           //
     slice_op,             //
     softmax_op,           //
     sort_op,              //
@@ -125,6 +157,10 @@ constexpr Definition kOps[] = {
     top_k_op,             //
     transpose_op,         //
     unique_op,            //
+    tile_op,              //
+    top_k_op,             //
+    transpose_op,         //
+    trilu_op,             //
     unsqueeze_op,         //
     window_sum_op,        //
     write_slice_op,       //

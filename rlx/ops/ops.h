@@ -215,8 +215,22 @@ Value rope(Value x, Value cos, Value sin, bool interleaved = false);
 Value gather(Value x, Value indices, int64_t axis = 0);
 // x with rows along `axis` at `indices` replaced by (or with `reduction` add, mul, max, min)
 // updates.
+// `deterministic`: floats are added and multiplied in the order of the updates, always.
 Value scatter(Value x, Value indices, Value updates, int64_t axis = 0,
-              const std::string& reduction = "none");
+              const std::string& reduction = "none", bool deterministic = false);
+// For each index the element at its own coordinates, but at the index along `axis`.
+Value gather_elements(Value x, Value indices, int64_t axis = 0);
+Value scatter_elements(Value x, Value indices, Value updates, int64_t axis = 0,
+                       const std::string& reduction = "none", bool deterministic = false);
+// The blocks that tuples of indices, the last dim of `indices`, name, batch by batch.
+Value gather_nd(Value x, Value indices, int64_t batch_dims = 0);
+Value scatter_nd(Value x, Value indices, Value updates, const std::string& reduction = "none",
+                 int64_t batch_dims = 0, bool deterministic = false);
+// A new axis of length `depth`: on where an index names it, off elsewhere. Values are {off, on}.
+Value one_hot(Value indices, int64_t depth, DType dtype = DType::f32, int64_t axis = -1);
+Value one_hot(Value indices, Value depth, Value values, int64_t axis = -1);
+// Of each sequence of a batch the first lengths[b] positions reversed.
+Value reverse_sequence(Value x, Value lengths, int64_t time_axis = 0, int64_t batch_axis = 1);
 Value concat(const Values& parts, int64_t axis);
 // starts, ends and steps per axis, NumPy's rules; `axes` empty: all in order.
 Value slice(Value x, const Ints& starts, const Ints& ends, const Ints& axes = {},
@@ -231,7 +245,45 @@ Value transpose(Value x, const Ints& order);
 Value expand(Value x, const Dims& shape);
 Value squeeze(Value x, const Ints& axes);
 Value unsqueeze(Value x, const Ints& axes);
-Value shape_of(Value x);  // as i64[rank]
+Value shape_of(Value x);                              // as i64[rank]
+Value shape_of(Value x, int64_t start, int64_t end);  // some of the dims
+Value size_of(Value x);                               // the number of elements, as i64[]
+Value flatten(Value x, int64_t axis = 1);             // the dims before `axis`, and from it on
+Value tile(Value x, const Dims& repeats);
+Value tile(Value x, Value repeats);
+// In parts of the given lengths, or in equal ones of which the last may be smaller: views of x.
+Values split(Value x, const Dims& lengths, int64_t axis);
+Values split(Value x, int64_t parts, int64_t axis);
+Value reverse(Value x, const Ints& axes);
+Value roll(Value x, const Ints& shifts, const Ints& axes);
+// `pads` before each axis, then after each; negative ones take off. Modes: constant, reflect, edge,
+// wrap.
+Value pad(Value x, const Dims& pads, const std::string& mode = "constant", double value = 0,
+          const Ints& axes = {});
+Value pad(Value x, Value pads, const std::string& mode = "constant", Value value = {},
+          const Ints& axes = {});
+// start, start + delta, .. before limit: integers known on the host, or floats of like's dtype.
+Value range(Value start, Value limit, Value delta);
+Value range(Value like, double start, double limit, double delta);
+Value counting(Value like, const Dim& count, DType dtype = DType::i64);  // 0, 1, .. count - 1
+Value trilu(Value x, bool upper = true, int64_t k = 0);  // zeros on the other side of a diagonal
+Value trilu(Value x, bool upper, Value k);
+Value eye_like(Value x, DType dtype, int64_t k = 0);
+struct ResizeOptions {
+  std::string mode = "nearest";                 // linear, cubic
+  std::string coordinates = "half_pixel";       // as ONNX names them
+  std::string rounding = "round_prefer_floor";  // of nearest: _ceil, floor, ceil
+  Ints axes = {};                               // empty: all
+  Floats scales = {};                           // of the axes; empty: from the sizes
+  Floats roi = {};                              // starts and ends, for tf_crop_and_resize
+  bool antialias = false, exclude_outside = false;
+  double cubic_a = -0.75, outside_value = 0;
+};
+// Along the axes to `sizes`, or where there are none by options.scales.
+Value resize(Value x, const Dims& sizes, const ResizeOptions& options = {});
+Value resize(Value x, Value sizes, const ResizeOptions& options = {});
+Value depth_to_space(Value x, int64_t block, const std::string& mode = "DCR");
+Value space_to_depth(Value x, int64_t block);
 
 struct TopK {
   Value values, indices;
