@@ -15,18 +15,24 @@ CaseInput absent() { return {{}, CaseInput::Fill::absent}; }
 // Each is in the file of its name.
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> control_cases();
+std::vector<OpCase> convolution_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
+std::vector<OpCase> integer_cases();
 std::vector<OpCase> linear_cases();
+std::vector<OpCase> pooling_cases();
 std::vector<OpCase> reduction_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
       {"attention", attention_cases},      //
       {"control", control_cases},          //
+      {"convolution", convolution_cases},  //
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
+      {"integer", integer_cases},          //
       {"linear", linear_cases},            //
+      {"pooling", pooling_cases},          //
       {"reduction", reduction_cases},
   };
   return kFamilies;

@@ -1,4 +1,4 @@
-// Activations that linear and conv2d apply to what they have summed, by name from the elementwise
+// Activations that linear and conv apply to what they have summed, by name from the elementwise
 // table.
 #pragma once
 

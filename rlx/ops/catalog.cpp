@@ -7,16 +7,26 @@ namespace rlx {
 
 // Each is defined in the file of its name; those on single elements are rows of elementwise.cpp.
 const OpDef& attention_op();
+const OpDef& average_pool_op();
 const OpDef& cast_op();
 const OpDef& concat_op();
-const OpDef& conv2d_op();
+const OpDef& conv_op();
+const OpDef& conv_integer_op();
+const OpDef& conv_transpose_op();
+const OpDef& dense_solve_op();
 const OpDef& expand_op();
 const OpDef& gather_op();
+const OpDef& grouped_matmul_op();
 const OpDef& if_else_op();
+const OpDef& im2col_op();
 const OpDef& layer_norm_op();
 const OpDef& linear_op();
 const OpDef& loop_op();
+const OpDef& lp_pool_op();
 const OpDef& matmul_op();
+const OpDef& matmul_integer_op();
+const OpDef& max_pool_op();
+const OpDef& max_pool_gradient_op();
 const OpDef& mean_op();
 const OpDef& quantised_matmul_op();
 const OpDef& reduce_max_op();
@@ -45,16 +55,26 @@ constexpr Definition kOps[] = {
     constant_op,          //
     state_op,             //
     attention_op,         //
+    average_pool_op,      //
     cast_op,              //
     concat_op,            //
-    conv2d_op,            //
+    conv_op,              //
+    conv_integer_op,      //
+    conv_transpose_op,    //
+    dense_solve_op,       //
     expand_op,            //
     gather_op,            //
+    grouped_matmul_op,    //
     if_else_op,           //
+    im2col_op,            //
     layer_norm_op,        //
     linear_op,            //
     loop_op,              //
+    lp_pool_op,           //
     matmul_op,            //
+    matmul_integer_op,    //
+    max_pool_op,          //
+    max_pool_gradient_op, //
     mean_op,              //
     quantised_matmul_op,  //
     reduce_max_op,        //
