@@ -202,16 +202,16 @@ using Compose = std::function<Values(const Values&)>;
 
 OpCase composed(const char* op, std::vector<CaseInput> inputs, std::string why, int64_t terms,
                 Compose compose, SymbolValues symbols = {}) {
-  return {op,   std::move(inputs), {}, std::move(why), terms, 1, std::move(symbols),
-          true, std::move(compose)};
+  return {op, std::move(inputs),  {},   std::move(why),    terms,
+          1,  std::move(symbols), true, std::move(compose)};
 }
 
 std::vector<OpCase> einsum_cases() {
   const auto row = [](const char* equation, std::vector<CaseInput> inputs, const char* why,
                       int64_t terms, SymbolValues symbols = {}) {
-    return composed("einsum", std::move(inputs), text(equation, ": ", why), terms,
-                    [equation](const Values& v) { return Values{einsum(equation, v)}; },
-                    std::move(symbols));
+    return composed(
+        "einsum", std::move(inputs), text(equation, ": ", why), terms,
+        [equation](const Values& v) { return Values{einsum(equation, v)}; }, std::move(symbols));
   };
   const CaseInput a = normal(f32({3, 4, 5})), b = normal(f32({3, 5, 6}));
   return {
@@ -241,8 +241,7 @@ std::vector<OpCase> einsum_cases() {
 }
 
 std::vector<OpCase> dot_general_cases() {
-  const auto row = [](DotDims dims, std::vector<CaseInput> inputs, const char* why,
-                      int64_t terms) {
+  const auto row = [](DotDims dims, std::vector<CaseInput> inputs, const char* why, int64_t terms) {
     return composed("dot_general", std::move(inputs), why, terms,
                     [dims](const Values& v) { return Values{dot_general(v[0], v[1], dims)}; });
   };
@@ -264,7 +263,9 @@ std::vector<OpCase> projection_cases() {
       return Values{y.q, y.k, y.v};
     };
   };
-  const auto lora = [](const Values& v) { return Values{lora_matmul(v[0], v[1], v[2], v[3], 0.5)}; };
+  const auto lora = [](const Values& v) {
+    return Values{lora_matmul(v[0], v[1], v[2], v[3], 0.5)};
+  };
   return {
       composed("qkv_linear", {normal(f32({5, 33})), normal(f32({33, 27})), normal(f32({27}))},
                "three of one width", 33, parts(9, 9, 9, true)),
@@ -274,12 +275,14 @@ std::vector<OpCase> projection_cases() {
                8, parts(6, 2, 4, true)),
       composed("qkv_linear", {normal(f32({"n", 8})), normal(f32({8, 12}))}, "symbolic rows", 8,
                parts(4, 4, 4, false), {{"n", 3}}),
-      composed("lora_matmul",
-               {normal(f32({5, 17})), normal(f32({17, 9})), normal(f32({17, 2})), normal(f32({2, 9}))},
-               "rank 2", 40, lora),
-      composed("lora_matmul",
-               {normal(f32({2, 3, 8})), normal(f32({8, 8})), normal(f32({8, 1})), normal(f32({1, 8}))},
-               "rank 1, leading dims", 20, lora),
+      composed(
+          "lora_matmul",
+          {normal(f32({5, 17})), normal(f32({17, 9})), normal(f32({17, 2})), normal(f32({2, 9}))},
+          "rank 2", 40, lora),
+      composed(
+          "lora_matmul",
+          {normal(f32({2, 3, 8})), normal(f32({8, 8})), normal(f32({8, 1})), normal(f32({1, 8}))},
+          "rank 1, leading dims", 20, lora),
       composed("lora_matmul",
                {normal(f16({3, 8})), normal(f16({8, 5})), normal(f16({8, 4})), normal(f16({4, 5}))},
                "f16", 8, lora),

@@ -26,7 +26,11 @@ std::vector<OpCase> sliding_cases(const std::string& op) {
        with({3, 3}, {{"pads", Ints{1, 0, 2, 1}}, {"strides", Ints{2, 2}}}),
        "asymmetric pads",
        9},
-      {op, {x}, with({2, 3}, {{"dilations", Ints{3, 2}}, {"pads", Ints{1, 2, 0, 1}}}), "dilated", 6},
+      {op,
+       {x},
+       with({2, 3}, {{"dilations", Ints{3, 2}}, {"pads", Ints{1, 2, 0, 1}}}),
+       "dilated",
+       6},
       {op, {x}, with({2, 2}, over_the_edge), "ceil_mode: a window over the edge", 4},
       {op,
        {normal(f32({1, 2, 5, 5}))},
@@ -74,8 +78,8 @@ std::vector<OpCase> max_pool_cases() {
                      {normal({dtype, {1, 2, 5, 7}})},
                      with({2, 3}, {{"pads", Ints{1, 1, 0, 0}}}),
                      "integers, the first of equals"});
-  cases.push_back({"max_pool", {normal(f32({2, 3, 9, 7}))}, with({2, 2}, by_columns),
-                   "indices by columns"});
+  cases.push_back(
+      {"max_pool", {normal(f32({2, 3, 9, 7}))}, with({2, 2}, by_columns), "indices by columns"});
   return cases;
 }
 
@@ -87,8 +91,8 @@ std::vector<OpCase> average_pool_cases() {
   Attrs ceil = counted;
   ceil.set("ceil_mode", true);
   ceil.set("strides", Ints{3, 2});
-  cases.push_back({"average_pool", {x}, with({3, 3}, ceil),
-                   "padding counts, what lies beyond it does not", 9});
+  cases.push_back(
+      {"average_pool", {x}, with({3, 3}, ceil), "padding counts, what lies beyond it does not", 9});
   Attrs dilated = counted;
   dilated.set("dilations", Ints{2, 3});
   cases.push_back({"average_pool", {x}, with({3, 2}, dilated), "padding counts, dilated", 6});
@@ -164,9 +168,8 @@ std::vector<OpCase> max_unpool_cases() {
 
 std::vector<OpCase> pooling_cases() {
   std::vector<OpCase> all;
-  for (const auto& cases :
-       {max_pool_cases(), max_pool_gradient_cases(), average_pool_cases(), lp_pool_cases(),
-        global_cases(), max_unpool_cases()})
+  for (const auto& cases : {max_pool_cases(), max_pool_gradient_cases(), average_pool_cases(),
+                            lp_pool_cases(), global_cases(), max_unpool_cases()})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }

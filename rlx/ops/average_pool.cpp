@@ -95,8 +95,8 @@ Steps lower_sum(const LowerSite& site, const std::string& term, const std::strin
 
 Steps lower_average(const LowerSite& site) {
   const bool with_pads = site.attrs().get<bool>("count_include_pad");
-  return lower_sum(site, "v",
-                   with_pads ? "v / f32(max(padded, 1u))" : "v / f32(max(taps, 1u))", {});
+  return lower_sum(site, "v", with_pads ? "v / f32(max(padded, 1u))" : "v / f32(max(taps, 1u))",
+                   {});
 }
 
 Steps lower_lp(const LowerSite& site) {
@@ -165,9 +165,8 @@ const OpDef& lp_pool_op() {
 namespace {
 
 Attrs attrs_of(const Ints& window, const PoolOptions& options) {
-  return {{"window", window},           {"strides", options.strides},
-          {"dilations", options.dilations}, {"pads", options.pads},
-          {"auto_pad", options.auto_pad},   {"ceil_mode", options.ceil_mode}};
+  return {{"window", window},     {"strides", options.strides},   {"dilations", options.dilations},
+          {"pads", options.pads}, {"auto_pad", options.auto_pad}, {"ceil_mode", options.ceil_mode}};
 }
 
 }  // namespace

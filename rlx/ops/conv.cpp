@@ -70,8 +70,8 @@ Steps lower_pointwise(const LowerSite& site, const Dim& pixel_stride) {
   product.y = site.write("y");
   const std::string& activation = site.attrs().get<std::string>("activation");
   if (site.has(2))
-    product.finish_operands = {
-        LowerSite::named(broadcast(site.inputs[2], {x.shape[0], w.shape[0]}), "bias", Access::read)};
+    product.finish_operands = {LowerSite::named(broadcast(site.inputs[2], {x.shape[0], w.shape[0]}),
+                                                "bias", Access::read)};
   product.finish = site.has(2) ? "activation(v + load_bias(row))" : "activation(v)";
   product.finish_functions = {activation_function(activation)};
   product.finish_includes = activation_includes(activation);

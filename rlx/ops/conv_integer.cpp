@@ -16,8 +16,8 @@ Types infer(const InferSite& site) {
   require(is_byte(x.dtype) && is_byte(w.dtype) && rank(w) == rank(x),
           "conv_integer: needs i8 or u8 of one rank, got ", x, " and ", w);
   if (site.has(2))
-    require(site.in(2).dtype == x.dtype && count(site.in(2).shape).is(1), "conv_integer: x_zero is ",
-            site.in(2), ", it needs to be one ", x.dtype);
+    require(site.in(2).dtype == x.dtype && count(site.in(2).shape).is(1),
+            "conv_integer: x_zero is ", site.in(2), ", it needs to be one ", x.dtype);
   if (site.has(3)) {
     const TensorType& zero = site.in(3);
     require(zero.dtype == w.dtype && rank(zero) < 2, "conv_integer: w_zero is ", zero,

@@ -74,8 +74,8 @@ TEST(Conv, SameUpperPadsTheEndFirst) {
 
 Tensor spread(const Tensor& x, const Tensor& w, const ConvTransposeOptions& options = {}) {
   Graph graph;
-  graph.output("y", conv_transpose(graph.input("x", x.type()), graph.input("w", w.type()), {},
-                                   options));
+  graph.output("y",
+               conv_transpose(graph.input("x", x.type()), graph.input("w", w.type()), {}, options));
   return evaluate(graph, {{"x", x}, {"w", w}}).outputs.at("y");
 }
 
@@ -111,8 +111,9 @@ TEST(ConvTranspose, ErrorsNameTheOperands) {
       conv_transpose(graph.input("x", x), graph.input("w", w), {}, options);
     });
   };
-  EXPECT_EQ(error(f32({1, 3, 4}), f32({2, 2, 3})),
-            "conv_transpose: the channels of f32[1, 3, 4] are not those of w f32[2, 2, 3]: 3 and 2");
+  EXPECT_EQ(
+      error(f32({1, 3, 4}), f32({2, 2, 3})),
+      "conv_transpose: the channels of f32[1, 3, 4] are not those of w f32[2, 2, 3]: 3 and 2");
   EXPECT_EQ(error(f32({1, 2, 4}), f32({2, 2, 3}), {.output_padding = {1, 1}}),
             "conv_transpose: output_padding [1, 1] are not 1 numbers, one per spatial dim");
   EXPECT_EQ(error(f32({1, 2, 1}), f32({2, 2, 1}), {.pads = {2, 2}}),
@@ -121,8 +122,8 @@ TEST(ConvTranspose, ErrorsNameTheOperands) {
 
 TEST(Conv, SymbolicSizesAreFloored) {
   Graph graph;
-  const Value y = conv(graph.input("x", f32({"b", 1, "h", 9})),
-                         graph.input("w", f32({4, 1, 3, 3})), {}, {.strides = {2, 2}});
+  const Value y = conv(graph.input("x", f32({"b", 1, "h", 9})), graph.input("w", f32({4, 1, 3, 3})),
+                       {}, {.strides = {2, 2}});
   EXPECT_EQ(y.shape()[3], Dim(4));
   EXPECT_EQ(y.shape()[2].value({{"h", 8}}), 3);
 }
@@ -133,9 +134,8 @@ TEST(Conv, ErrorsNameTheOperands) {
             "groups: 3 and 2");
   EXPECT_EQ(error_of(f32({1, 4, 4, 4}), f32({3, 2, 3, 3}), {.groups = 2}),
             "conv: 3 channels of w f32[3, 2, 3, 3] cannot be parted into 2 groups");
-  EXPECT_EQ(
-      error_of(f32({1, 1, 2, 2}), f32({1, 1, 5, 5})),
-      "conv: the window [5, 5] is larger than x f32[1, 1, 2, 2] with its pads");
+  EXPECT_EQ(error_of(f32({1, 1, 2, 2}), f32({1, 1, 5, 5})),
+            "conv: the window [5, 5] is larger than x f32[1, 1, 2, 2] with its pads");
   EXPECT_EQ(error_of(f32({1, 1, 2, 2}), f32({1, 1, 1, 1}), {.strides = {0, 1}}),
             "conv: strides [0, 1] are not 2 positive numbers, one per spatial dim");
 }

@@ -53,8 +53,8 @@ struct Form {
 
   Convolution convolution(const Dims& x, const Dims& w) const {
     const auto numbers = [](const Ints& values) { return Dims(values.begin(), values.end()); };
-    return {{three(extents), three(spatial_dims(x)), three(window),
-             three(numbers(windows.strides)), three(numbers(windows.dilations)), three(before, 0)},
+    return {{three(extents), three(spatial_dims(x)), three(window), three(numbers(windows.strides)),
+             three(numbers(windows.dilations)), three(before, 0)},
             x[0],
             groups,
             floor_div(w[0], groups),
@@ -68,12 +68,11 @@ Types infer(const InferSite& site) {
   spatial_axes("conv_transpose", x);
   const int64_t groups = site.attrs.get<int64_t>("groups");
   require(is_float(x.dtype), "conv_transpose: x is ", x, ", it needs floats");
-  require(w.dtype == x.dtype && rank(w) == rank(x), "conv_transpose: w is ", w,
-          ", it needs to be ", x.dtype, "[C, O / groups, window..] of the rank of x ", x);
+  require(w.dtype == x.dtype && rank(w) == rank(x), "conv_transpose: w is ", w, ", it needs to be ",
+          x.dtype, "[C, O / groups, window..] of the rank of x ", x);
   require(groups > 0, "conv_transpose: groups ", groups, " is not positive");
   require_activation("conv_transpose", site.attrs.get<std::string>("activation"));
-  site.equal(x.shape[1], w.shape[0],
-             text("the channels of ", x, " are not those of w ", w));
+  site.equal(x.shape[1], w.shape[0], text("the channels of ", x, " are not those of w ", w));
   if (w.shape[0].is_number())
     require(w.shape[0].number() % groups == 0, "conv_transpose: ", w.shape[0], " channels of w ", w,
             " cannot be parted into ", groups, " groups");
@@ -119,16 +118,15 @@ Gradients gradient(const GradientSite& site) {
   windows.before = form.before;
   windows.after.clear();
   for (size_t d = 0; d < axes; ++d) {
-    const Dim full = Dim(windows.strides[d]) * (x.shape()[d + 2] - 1) +
-                     windows.reach(form.window[d], d);
+    const Dim full =
+        Dim(windows.strides[d]) * (x.shape()[d + 2] - 1) + windows.reach(form.window[d], d);
     windows.after.push_back(larger(full - form.extents[d] - form.before[d], 0));
   }
   Value dx = dz.apply(conv_op(), {dz, w},
                       convolution_attrs(windows, windows.before, windows.after, form.groups));
   for (size_t d = 2; d < axes + 2; ++d)  // y may reach further than the windows do
     if (!(dx.shape()[d] == x.shape()[d])) dx = slice_axis(dx, d, 0, x.shape()[d]);
-  Gradients gradients = {
-      dx, convolution_weight_gradient(dz, x, windows, form.window, form.groups)};
+  Gradients gradients = {dx, convolution_weight_gradient(dz, x, windows, form.window, form.groups)};
   if (site.inputs.size() > 2) gradients.push_back(bias_gradient(site.inputs[2], dz));
   return gradients;
 }

@@ -13,12 +13,9 @@ namespace rlx {
 const OpDef& conv_op();
 
 ConvolutionOf<int64_t> bound(const Convolution& convolution, const SymbolValues& symbols) {
-  return {bound(convolution.slide, symbols),
-          convolution.batches.value(symbols),
-          convolution.groups.value(symbols),
-          convolution.inputs.value(symbols),
-          convolution.outputs.value(symbols),
-          convolution.transposed};
+  return {bound(convolution.slide, symbols),  convolution.batches.value(symbols),
+          convolution.groups.value(symbols),  convolution.inputs.value(symbols),
+          convolution.outputs.value(symbols), convolution.transposed};
 }
 
 Dims convolution_shape(const InferSite& site) {
@@ -101,8 +98,7 @@ Steps lower_convolution(const LowerSite& site, const ConvolutionKernel& given) {
                        LowerSite::named(flat(given.w), "w", Access::read),
                        LowerSite::named(given.y, "y", Access::write)};
   for (const Operand& operand : given.operands) dispatch.operands.push_back(operand);
-  dispatch.constants = {
-      {"WORKGROUP", lanes}, {"CHANNELS", channels}, {"TRANSPOSED", c.transposed}};
+  dispatch.constants = {{"WORKGROUP", lanes}, {"CHANNELS", channels}, {"TRANSPOSED", c.transposed}};
   dispatch.prelude = given.functions;
   for (const std::string& function :
        {text("alias T = ", given.type, ";"),
@@ -175,8 +171,8 @@ Value convolution_weight_gradient(Value x, Value dy, const Windows& windows, con
   }
   const auto swapped = [&](Value v, const Dim& channels, bool by_group) {
     // [B, G * N, ..] to [N, G * B, ..], or to [G * N, B, ..].
-    Dims split = {batches, groups, channels}, joined = by_group ? Dims{channels, batches * groups}
-                                                                : Dims{channels * groups, batches};
+    Dims split = {batches, groups, channels},
+         joined = by_group ? Dims{channels, batches * groups} : Dims{channels * groups, batches};
     Ints order = by_group ? Ints{2, 1, 0} : Ints{1, 2, 0};
     for (size_t d = 0; d < axes; ++d) {
       split.push_back(v.shape()[d + 2]);

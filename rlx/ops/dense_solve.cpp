@@ -12,7 +12,8 @@ bool is_vector(const TensorType& a, const TensorType& b) { return rank(b) + 1 ==
 
 Types infer(const InferSite& site) {
   const TensorType &a = site.in(0), &b = site.in(1);
-  require(is_float(a.dtype) && rank(a) >= 2, "dense_solve: a is ", a, ", it needs floats [.., N, N]");
+  require(is_float(a.dtype) && rank(a) >= 2, "dense_solve: a is ", a,
+          ", it needs floats [.., N, N]");
   require(b.dtype == a.dtype && (rank(b) == rank(a) || is_vector(a, b)), "dense_solve: b is ", b,
           ", it needs to be ", a.dtype, "[.., N] or [.., N, K] for a ", a);
   const size_t batch = a.shape.size() - 2;
@@ -36,7 +37,8 @@ bool solve(std::vector<double>& a, std::vector<double>& b, int64_t n, int64_t co
       if (std::abs(at(row, step)) > std::abs(at(pivot, step))) pivot = row;
     if (at(pivot, step) == 0) return false;
     for (int64_t c = 0; c < n && pivot != step; ++c) std::swap(at(pivot, c), at(step, c));
-    for (int64_t c = 0; c < columns && pivot != step; ++c) std::swap(right(pivot, c), right(step, c));
+    for (int64_t c = 0; c < columns && pivot != step; ++c)
+      std::swap(right(pivot, c), right(step, c));
     for (int64_t row = step + 1; row < n; ++row) {
       const double factor = at(row, step) / at(step, step);
       for (int64_t c = step; c < n; ++c) at(row, c) -= factor * at(step, c);

@@ -54,9 +54,8 @@ Labels parse_part(const std::string& equation, const std::string& part, size_t e
 }
 
 size_t letters_of(const std::string& part) {
-  return static_cast<size_t>(std::count_if(part.begin(), part.end(), [](unsigned char c) {
-    return std::isalpha(c) != 0;
-  }));
+  return static_cast<size_t>(std::count_if(part.begin(), part.end(),
+                                           [](unsigned char c) { return std::isalpha(c) != 0; }));
 }
 
 bool has_ellipsis(const std::string& part) { return part.find("...") != std::string::npos; }
@@ -105,8 +104,7 @@ Labelled diagonal(const Labelled& x, size_t first, size_t second) {
 Labelled without_repeats(Labelled x) {
   for (size_t second = 1; second < x.labels.size(); ++second)
     for (size_t first = 0; first < second; ++first)
-      if (x.labels[first] == x.labels[second])
-        return without_repeats(diagonal(x, first, second));
+      if (x.labels[first] == x.labels[second]) return without_repeats(diagonal(x, first, second));
   return x;
 }
 

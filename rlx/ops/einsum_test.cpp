@@ -84,9 +84,13 @@ TEST(DotGeneral, BatchDimsComeFirst) {
 TEST(DotGeneral, ErrorsNameTheDims) {
   Graph graph;
   const Value a = graph.input("a", f32({2, 3})), b = graph.input("b", f32({2, 3}));
-  EXPECT_EQ(error_of([&] { dot_general(a, b, {{1}, {0}}); }),
+  EXPECT_EQ(error_of([&] {
+              dot_general(a, b, {{1}, {0}});
+            }),
             "dot_general: dim 1 of f32[2, 3] and dim 0 of f32[2, 3] differ: 3 and 2");
-  EXPECT_EQ(error_of([&] { dot_general(a, b, {{1}, {1}, {1}, {0}}); }),
+  EXPECT_EQ(error_of([&] {
+              dot_general(a, b, {{1}, {1}, {1}, {0}});
+            }),
             "dot_general: dim 1 of f32[2, 3] is named twice");
 }
 

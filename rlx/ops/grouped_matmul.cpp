@@ -31,8 +31,7 @@ void reference(const ReferenceSite& site) {
            " is out of range for w ", w.type(), " (", experts, ")");
     for (int64_t column = 0; column < n; ++column) {
       double total = 0;
-      for (int64_t i = 0; i < k; ++i)
-        total += x.at(row * k + i) * w.at((e * k + i) * n + column);
+      for (int64_t i = 0; i < k; ++i) total += x.at(row * k + i) * w.at((e * k + i) * n + column);
       site.out().set(row * n + column, total);
     }
   }

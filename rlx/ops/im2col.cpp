@@ -1,4 +1,5 @@
-// im2col(x): the elements under each window as columns, [B, C * taps, places]; zeros in the padding.
+// im2col(x): the elements under each window as columns, [B, C * taps, places]; zeros in the
+// padding.
 
 #include "rlx/ops/counting.h"
 #include "rlx/ops/ops.h"
@@ -42,8 +43,8 @@ void reference(const ReferenceSite& site) {
 }
 
 Steps lower(const LowerSite& site) {
-  Dispatch dispatch = pool_dispatch(site, "im2col", slide_of(site.attrs(), site.in(0)),
-                                    count(site.out().shape));
+  Dispatch dispatch =
+      pool_dispatch(site, "im2col", slide_of(site.attrs(), site.in(0)), count(site.out().shape));
   dispatch.operands = {site.read("x", 0), site.write("y")};
   dispatch.prelude = {text("alias T = ", site.compute_type(site.out().dtype), ";")};
   return dispatch;

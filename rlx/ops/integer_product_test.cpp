@@ -40,9 +40,9 @@ TEST(MatmulInteger, TakesZeroPointsOffFirst) {
 }
 
 TEST(MatmulInteger, ZeroPointsMayVaryByRowAndColumn) {
-  const Tensor y = result_of({u8({2, 1}, {10, 20}), u8({1, 2}, {3, 5}), u8({2}, {1, 2}),
-                              u8({2}, {1, 2})},
-                             [](const Values& v) { return matmul_integer(v[0], v[1], v[2], v[3]); });
+  const Tensor y =
+      result_of({u8({2, 1}, {10, 20}), u8({1, 2}, {3, 5}), u8({2}, {1, 2}), u8({2}, {1, 2})},
+                [](const Values& v) { return matmul_integer(v[0], v[1], v[2], v[3]); });
   expect_tensor(y, DType::i32, {2, 2}, {18, 27, 36, 54});
 }
 
@@ -80,13 +80,13 @@ TEST(Requantise, RoundsHalvesToEvenAndSaturates) {
 // The operator's own example.
 TEST(QlinearMatmul, MultipliesWhatBytesStandFor) {
   const auto number = [](double value) { return Tensor::scalar(DType::f32, value); };
-  const Tensor y = result_of(
-      {u8({2, 4}, {208, 236, 0, 238, 3, 214, 255, 29}), number(0.0066), u8({}, {113}),
-       u8({4, 3}, {152, 51, 244, 60, 26, 255, 0, 127, 246, 127, 254, 247}), number(0.00705),
-       u8({}, {114}), number(0.0107), u8({}, {118})},
-      [](const Values& v) {
-        return qlinear_matmul({v[0], v[1], v[2]}, {v[3], v[4], v[5]}, v[6], v[7]);
-      });
+  const Tensor y =
+      result_of({u8({2, 4}, {208, 236, 0, 238, 3, 214, 255, 29}), number(0.0066), u8({}, {113}),
+                 u8({4, 3}, {152, 51, 244, 60, 26, 255, 0, 127, 246, 127, 254, 247}),
+                 number(0.00705), u8({}, {114}), number(0.0107), u8({}, {118})},
+                [](const Values& v) {
+                  return qlinear_matmul({v[0], v[1], v[2]}, {v[3], v[4], v[5]}, v[6], v[7]);
+                });
   expect_tensor(y, DType::u8, {2, 3}, {168, 115, 255, 1, 66, 151});
 }
 

@@ -26,8 +26,8 @@ void require_zero(const InferSite& site, size_t i, const TensorType& of, bool pe
   const char* name = per_row ? "a_zero" : "b_zero";
   const bool fits = rank(zero) < 2 || rank(zero) == rank(of);
   require(zero.dtype == of.dtype && fits, "matmul_integer: ", name, " is ", zero,
-          ", it needs to be ", of.dtype, " [], ", per_row ? "[M] or [.., M, 1]" : "[N] or [.., 1, N]",
-          " for ", of);
+          ", it needs to be ", of.dtype, " [], ",
+          per_row ? "[M] or [.., M, 1]" : "[N] or [.., 1, N]", " for ", of);
   if (rank(zero) > 1)
     site.equal(zero.shape[zero.shape.size() - (per_row ? 1 : 2)], 1,
                text(name, ' ', zero, " varies along the inner dim of ", of));

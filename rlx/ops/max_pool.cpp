@@ -1,9 +1,10 @@
-// max_pool(x): the largest element of each window and where it is in x, counted through the whole of
-// it. A NaN is larger than any number; padding is never chosen.
+// max_pool(x): the largest element of each window and where it is in x, counted through the whole
+// of it. A NaN is larger than any number; padding is never chosen.
+
+#include "rlx/ops/max_pool.h"
 
 #include <cmath>
 
-#include "rlx/ops/max_pool.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/pooling.h"
 
@@ -60,8 +61,8 @@ void reference(const ReferenceSite& site) {
       best = largest<uint64_t>(slide, i % places, first,
                                [&](int64_t at) { return static_cast<uint64_t>(x.integer_at(at)); });
     else
-      best = largest<int64_t>(slide, i % places, first,
-                              [&](int64_t at) { return x.integer_at(at); });
+      best =
+          largest<int64_t>(slide, i % places, first, [&](int64_t at) { return x.integer_at(at); });
     if (!best)
       site.out().set(i, -INFINITY);  // the lowest, for integers
     else if (is_float(x.dtype()))
@@ -75,14 +76,13 @@ void reference(const ReferenceSite& site) {
 std::string lowest(DType dtype) {
   if (is_float(dtype)) return "-infinity()";
   if (!is_signed_integer(dtype)) return "0u";
-  return text("bitcast<i32>(0xffffffffu << ", bytes_of(dtype) < 4 ? 8 * bytes_of(dtype) - 1 : 31,
-              "u)");
+  if (dtype == DType::i8) return "-128";
+  return dtype == DType::i16 ? "-32768" : "bitcast<i32>(0x80000000u)";
 }
 
 Steps lower(const LowerSite& site) {
   const Dims &x = site.in(0).shape, &y = site.out().shape;
-  const Slide<Dim> slide =
-      Pool("max_pool", site.attrs(), x.size() - 2).slide_over(x, y);
+  const Slide<Dim> slide = Pool("max_pool", site.attrs(), x.size() - 2).slide_over(x, y);
   Dispatch dispatch = pool_dispatch(site, "max_pool", slide, count(y));
   dispatch.operands = {site.read("x", 0), site.write("y", 0), site.write("indices", 1)};
   dispatch.params.emplace_back("index_strides", max_pool_index_strides(site.attrs(), slide));

@@ -53,10 +53,12 @@ Steps lower(const LowerSite& site) {
   return dispatch;
 }
 
+// Indices by columns are those by rows of the planes with their axes reversed.
 Gradients gradient(const GradientSite& site) {
-  require(site.attrs().get<int64_t>("storage_order") == 0,
-          "max_pool_gradient: has no gradient with storage_order 1");
-  const Value dx = site.dy();
+  Value dx = site.dy();
+  Ints order = {0, 1};
+  for (int64_t d = rank(dx.type()) - 1; d > 1; --d) order.push_back(d);
+  if (site.attrs().get<int64_t>("storage_order") == 1) dx = transpose(dx, order);
   return {gather(reshape(dx, {count(dx.shape())}), site.in(1)), std::nullopt};
 }
 

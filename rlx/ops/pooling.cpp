@@ -137,8 +137,8 @@ Value max_unpool(Value x, Value indices, const Dims& shape) {
   require(is_integer(indices.dtype()) && indices.shape() == x.shape(), "max_unpool: indices ",
           indices.type(), " do not fit ", x.type());
   const Dim elements = count(x.shape());
-  const Value y = scatter(zeros(x, {count(shape)}), reshape(indices, {elements}),
-                          reshape(x, {elements}));
+  const Value y =
+      scatter(zeros(x, {count(shape)}), reshape(indices, {elements}), reshape(x, {elements}));
   return reshape(y, shape);
 }
 

@@ -26,7 +26,8 @@ std::vector<Tensor> results_of(const Tensor& x, F f) {
   return tensors;
 }
 
-std::vector<Tensor> max_pooled(const Tensor& x, const Ints& window, const PoolOptions& options = {}) {
+std::vector<Tensor> max_pooled(const Tensor& x, const Ints& window,
+                               const PoolOptions& options = {}) {
   return results_of(x, [&](Value v) {
     const TopK y = max_pool(v, window, options);
     return Values{y.values, y.indices};
@@ -144,7 +145,8 @@ TEST(Pooling, ErrorsNameOpValueAndLimit) {
   EXPECT_EQ(error({2, 2}, {.pads = {1, 1}}),
             "max_pool: pads [1, 1] are not 4 numbers, before and after each spatial dim");
   EXPECT_EQ(error({2, 2}, {.pads = {1, 0, -1, 0}}), "max_pool: pads [1, 0, -1, 0] are negative");
-  EXPECT_EQ(error({7, 7}), "max_pool: the window [7, 7] is larger than x f32[1, 1, 4, 4] with its pads");
+  EXPECT_EQ(error({7, 7}),
+            "max_pool: the window [7, 7] is larger than x f32[1, 1, 4, 4] with its pads");
   EXPECT_EQ(error({0, 1}), "max_pool: the window [0, 1] is empty");
   EXPECT_EQ(error({2, 2}, {.auto_pad = "SAME"}),
             "max_pool: auto_pad 'SAME' is none of same_upper, same_lower, valid");

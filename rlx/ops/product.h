@@ -25,8 +25,8 @@ struct Product {
   Dim m = 1, n = 1, k = 1;
   MatrixView a, b;
   Operand y;
-  // WGSL: element i of a, in a row of y; of b, in a column of a matrix of y (both counted through the
-  // batch); what becomes of a sum `v` in that row, in column `column`.
+  // WGSL: element i of a, in a row of y; of b, in a column of a matrix of y (both counted through
+  // the batch); what becomes of a sum `v` in that row, in column `column`.
   std::string a_value = "load_a(i)", b_value = "load_b(i)", finish = "v";
   // What these read, call and include.
   std::vector<Operand> finish_operands = {};

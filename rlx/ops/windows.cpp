@@ -90,8 +90,8 @@ Dims window_places(std::string_view op, const Windows& windows, const TensorType
     require(!window[d].is_number() || window[d].number() > 0, op, ": the window [", joined(window),
             "] is empty");
     places.push_back(windows.places(x.shape[d + 2], window[d], d));
-    require(!places[d].is_number() || places[d].number() >= 0, op, ": the window [",
-            joined(window), "] is larger than x ", x, " with its pads");
+    require(!places[d].is_number() || places[d].number() >= 0, op, ": the window [", joined(window),
+            "] is larger than x ", x, " with its pads");
   }
   return places;
 }
@@ -104,8 +104,7 @@ std::array<Dim, 3> three(const Dims& dims, const Dim& filler) {
 
 Slide<Dim> slide(const Windows& windows, const Dims& in, const Dims& window, const Dims& out) {
   Dims before;
-  for (size_t d = 0; d < in.size(); ++d)
-    before.push_back(windows.pad_before(in[d], window[d], d));
+  for (size_t d = 0; d < in.size(); ++d) before.push_back(windows.pad_before(in[d], window[d], d));
   const auto numbers = [](const Ints& values) { return Dims(values.begin(), values.end()); };
   return {three(in),
           three(out),
@@ -126,8 +125,8 @@ Slide<int64_t> bound(const Slide<Dim>& slide, const SymbolValues& symbols) {
 
 std::vector<Param> slide_params(const Slide<Dim>& slide) {
   const auto list = [](const std::array<Dim, 3>& dims) { return Dims(dims.begin(), dims.end()); };
-  return {{"in_extent", list(slide.in)},  {"out_extent", list(slide.out)},
-          {"window", list(slide.window)}, {"strides", list(slide.strides)},
+  return {{"in_extent", list(slide.in)},        {"out_extent", list(slide.out)},
+          {"window", list(slide.window)},       {"strides", list(slide.strides)},
           {"dilations", list(slide.dilations)}, {"before", list(slide.before)}};
 }
 
