@@ -16,11 +16,14 @@ CaseInput absent() { return {{}, CaseInput::Fill::absent}; }
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> control_cases();
+std::vector<OpCase> convolution_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
+std::vector<OpCase> integer_cases();
 std::vector<OpCase> linear_cases();
 std::vector<OpCase> losses_cases();
 std::vector<OpCase> norm_cases();
+std::vector<OpCase> pooling_cases();
 std::vector<OpCase> reduction_cases();
 std::vector<OpCase> search_cases();
 std::vector<OpCase> resize_cases();
@@ -32,10 +35,13 @@ std::span<const CaseFamily> case_families() {
       {"activation", activation_cases},    //
       {"attention", attention_cases},      //
       {"control", control_cases},          //
+      {"convolution", convolution_cases},  //
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
+      {"integer", integer_cases},          //
       {"linear", linear_cases},            //
       {"losses", losses_cases},            //
+      {"pooling", pooling_cases},          //
       {"reduction", reduction_cases},
       {"norms", norm_cases},               //
       {"reduction", reduction_cases},      //

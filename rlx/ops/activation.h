@@ -1,4 +1,4 @@
-// Activations that linear and conv2d apply to what they have summed: the rows of
+// Activations that linear and conv apply to what they have summed: the rows of
 // elementwise_activations.cpp by name, with their default parameters.
 #pragma once
 

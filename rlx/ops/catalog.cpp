@@ -20,6 +20,13 @@ const OpDef& dequantise_op();
 const OpDef& dropout_op();
 const OpDef& cumprod_op();
 const OpDef& cumsum_op();
+const OpDef& average_pool_op();
+const OpDef& cast_op();
+const OpDef& concat_op();
+const OpDef& conv_op();
+const OpDef& conv_integer_op();
+const OpDef& conv_transpose_op();
+const OpDef& dense_solve_op();
 const OpDef& expand_op();
 const OpDef& fake_quantise_op();
 const OpDef& gather_op();
@@ -31,13 +38,20 @@ const OpDef& gather_nd_op();
 const OpDef& if_else_op();
 const OpDef& l1_op();
 const OpDef& l2_op();
+const OpDef& grouped_matmul_op();
+const OpDef& if_else_op();
+const OpDef& im2col_op();
 const OpDef& layer_norm_op();
 const OpDef& linear_op();
 const OpDef& log_softmax_op();
 const OpDef& log_sum_op();
 const OpDef& logsumexp_op();
 const OpDef& loop_op();
+const OpDef& lp_pool_op();
 const OpDef& matmul_op();
+const OpDef& matmul_integer_op();
+const OpDef& max_pool_op();
+const OpDef& max_pool_gradient_op();
 const OpDef& mean_op();
 const OpDef& quantise_op();
 const OpDef& mean_square_op();
@@ -164,6 +178,49 @@ constexpr Definition kOps[] = {
     unsqueeze_op,         //
     window_sum_op,        //
     write_slice_op,       //
+    input_op,              //
+    weight_op,             //
+    constant_op,           //
+    state_op,              //
+    attention_op,          //
+    average_pool_op,       //
+    cast_op,               //
+    concat_op,             //
+    conv_op,               //
+    conv_integer_op,       //
+    conv_transpose_op,     //
+    dense_solve_op,        //
+    expand_op,             //
+    gather_op,             //
+    grouped_matmul_op,     //
+    if_else_op,            //
+    im2col_op,             //
+    layer_norm_op,         //
+    linear_op,             //
+    loop_op,               //
+    lp_pool_op,            //
+    matmul_op,             //
+    matmul_integer_op,     //
+    max_pool_op,           //
+    max_pool_gradient_op,  //
+    mean_op,               //
+    quantised_matmul_op,   //
+    reduce_max_op,         //
+    reduce_min_op,         //
+    reshape_op,            //
+    rms_norm_op,           //
+    rope_op,               //
+    scatter_op,            //
+    shape_of_op,           //
+    slice_op,              //
+    softmax_op,            //
+    sort_op,               //
+    squeeze_op,            //
+    sum_op,                //
+    top_k_op,              //
+    transpose_op,          //
+    unsqueeze_op,          //
+    write_slice_op,        //
 };
 
 }  // namespace

@@ -139,6 +139,40 @@ Value linear(Value x, Value w, Value bias = {}, const std::string& activation = 
 // x[.., K] times w[N, K] kept as i8 in blocks along K, each block with a scale: scales[N, K /
 // block].
 Value quantised_matmul(Value x, Value w, Value scales, int64_t block);
+// Sums over the contracting dims of both, for each element of the batch dims. The result has the
+// batch dims, then the other dims of a, then those of b.
+struct DotDims {
+  Ints a_contracting, b_contracting, a_batch = {}, b_batch = {};
+};
+Value dot_general(Value a, Value b, const DotDims& dims);
+// NumPy's: "bij,bjk->bik", "ij,jk" (the result has the letters that occur once, in order), "ii->i",
+// "...ij,...jk->...ik".
+Value einsum(const std::string& equation, const Values& operands);
+// x . w + bias, its columns parted into three results of the widths given.
+struct Qkv {
+  Value q, k, v;
+};
+Qkv qkv_linear(Value x, Value w, Value bias, int64_t q_width, int64_t k_width, int64_t v_width,
+               bool transpose_w = false);
+// x . w + scale * (x . a) . b
+Value lora_matmul(Value x, Value w, Value a, Value b, double scale = 1);
+// x [M, K], w [E, K, N], expert [M]: row i is x[i] . w[expert[i]].
+Value grouped_matmul(Value x, Value w, Value expert);
+// The x of a . x = b, a [.., N, N] and b [.., N] or [.., N, K].
+Value dense_solve(Value a, Value b);
+
+// Bytes times bytes to i32, each less its zero point: one for all, or one per row of a (column of
+// b).
+Value matmul_integer(Value a, Value b, Value a_zero = {}, Value b_zero = {});
+// Bytes that stand for (value - zero) * scale; scale and zero one for all, or one per row of a
+// matrix, per column of a second one, per output channel of conv's weights.
+struct QuantisedOperand {
+  Value values, scale, zero;
+};
+Value qlinear_matmul(const QuantisedOperand& a, const QuantisedOperand& b, Value y_scale,
+                     Value y_zero);
+// Sums of a product as bytes again: round(sums * scale) + zero, clamped to zero's dtype.
+Value requantise(Value sums, Value scale, Value zero);
 
 // Losses. `reduction` is none, mean or sum. Labels are classes along `axis` of the logits (integers
 // of its shape without that axis), or probabilities of its shape. With integers, `weights` are one
@@ -299,13 +333,51 @@ struct Unique {
 Unique unique(Value x, std::optional<int64_t> axis = {}, bool sorted = true);
 Value non_zero(Value x);  // [rank, count]: where the elements are that are not 0
 
-struct Conv2dOptions {
-  Ints strides = {1, 1}, dilations = {1, 1}, pads = {0, 0, 0, 0};  // pads: top, left, bottom, right
+// Windows over 1, 2 or 3 spatial dims. Empty lists are ones, or no pads; pads are before each dim,
+// then after each: top, left, bottom, right. auto_pad is same_upper, same_lower or valid.
+struct ConvOptions {
+  Ints strides = {}, dilations = {}, pads = {};
   int64_t groups = 1;
   std::string activation = "";
+  std::string auto_pad = "";
 };
-// x [B, C, H, W], w [O, C / groups, kH, kW], bias [O].
-Value conv2d(Value x, Value w, Value bias = {}, const Conv2dOptions& options = {});
+// x [B, C, spatial..], w [O, C / groups, window..], bias [O].
+Value conv(Value x, Value w, Value bias = {}, const ConvOptions& options = {});
+Value conv2d(Value x, Value w, Value bias = {}, const ConvOptions& options = {});
+// Bytes times bytes to i32, less their zero points: one of x, one of w or one per output channel.
+Value conv_integer(Value x, Value w, Value x_zero = {}, Value w_zero = {},
+                   const ConvOptions& options = {});
+// bias is i32, in units of both scales.
+Value qlinear_conv(const QuantisedOperand& x, const QuantisedOperand& w, Value y_scale,
+                   Value y_zero, Value bias = {}, const ConvOptions& options = {});
+struct ConvTransposeOptions {
+  Ints strides = {}, dilations = {}, pads = {};
+  Ints output_padding = {};  // at the end of each dim
+  Ints output_shape = {};    // its spatial dims; the pads then follow
+  int64_t groups = 1;
+  std::string activation = "";
+  std::string auto_pad = "";
+};
+// x [B, C, spatial..], w [C, O / groups, window..], bias [O].
+Value conv_transpose(Value x, Value w, Value bias = {}, const ConvTransposeOptions& options = {});
+struct PoolOptions {
+  Ints strides = {}, dilations = {}, pads = {};
+  std::string auto_pad = "";
+  bool ceil_mode = false;          // a last window may lie over the edge, but not begin beyond it
+  bool count_include_pad = false;  // average_pool: padding counts as zeros
+  int64_t storage_order = 0;       // max_pool: indices within a plane count rows, or columns (1)
+};
+// Over windows of x [B, C, spatial..]. The indices of max_pool count through the whole of x.
+TopK max_pool(Value x, const Ints& window, const PoolOptions& options = {});
+Value average_pool(Value x, const Ints& window, const PoolOptions& options = {});
+Value lp_pool(Value x, const Ints& window, double p = 2, const PoolOptions& options = {});
+Value global_max_pool(Value x);
+Value global_average_pool(Value x);
+Value global_lp_pool(Value x, double p = 2);
+// x at its places in a tensor of `shape` that is zero elsewhere: what max_pool left out is lost.
+Value max_unpool(Value x, Value indices, const Dims& shape);
+// The elements under each window as columns, [B, C * taps, places].
+Value im2col(Value x, const Ints& window, const PoolOptions& options = {});
 
 // The outputs of `then` or `otherwise`, bodies with the same inputs and output types.
 Values if_else(Value condition, const Values& inputs, Graph then, Graph otherwise);
@@ -313,7 +385,7 @@ Values if_else(Value condition, const Values& inputs, Graph then, Graph otherwis
 // the carried values of the next iteration.
 Values loop(Value count, const Values& carried, Graph body);
 
-// The activations that linear and conv2d take by name, each with the parameters it has by default.
+// The activations that linear and conv take by name, each with the parameters it has by default.
 Value activate(Value x, const std::string& activation);
 
 }  // namespace rlx
