@@ -18,6 +18,7 @@ std::vector<OpCase> control_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> linear_cases();
+std::vector<OpCase> recurrent_cases();
 std::vector<OpCase> reduction_cases();
 
 std::span<const CaseFamily> case_families() {
@@ -27,6 +28,7 @@ std::span<const CaseFamily> case_families() {
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
       {"linear", linear_cases},            //
+      {"recurrent", recurrent_cases},      //
       {"reduction", reduction_cases},
   };
   return kFamilies;

@@ -8,14 +8,17 @@ namespace rlx {
 // Each is defined in the file of its name; those on single elements are rows of elementwise.cpp.
 const OpDef& attention_op();
 const OpDef& cast_op();
+const OpDef& causal_mask_op();
 const OpDef& concat_op();
 const OpDef& conv2d_op();
 const OpDef& expand_op();
 const OpDef& gather_op();
+const OpDef& gru_op();
 const OpDef& if_else_op();
 const OpDef& layer_norm_op();
 const OpDef& linear_op();
 const OpDef& loop_op();
+const OpDef& lstm_op();
 const OpDef& matmul_op();
 const OpDef& mean_op();
 const OpDef& quantised_matmul_op();
@@ -23,6 +26,7 @@ const OpDef& reduce_max_op();
 const OpDef& reduce_min_op();
 const OpDef& reshape_op();
 const OpDef& rms_norm_op();
+const OpDef& rnn_op();
 const OpDef& rope_op();
 const OpDef& scatter_op();
 const OpDef& shape_of_op();
@@ -34,6 +38,7 @@ const OpDef& sum_op();
 const OpDef& top_k_op();
 const OpDef& transpose_op();
 const OpDef& unsqueeze_op();
+const OpDef& while_loop_op();
 const OpDef& write_slice_op();
 
 namespace {
@@ -46,14 +51,17 @@ constexpr Definition kOps[] = {
     state_op,             //
     attention_op,         //
     cast_op,              //
+    causal_mask_op,       //
     concat_op,            //
     conv2d_op,            //
     expand_op,            //
     gather_op,            //
+    gru_op,               //
     if_else_op,           //
     layer_norm_op,        //
     linear_op,            //
     loop_op,              //
+    lstm_op,              //
     matmul_op,            //
     mean_op,              //
     quantised_matmul_op,  //
@@ -61,6 +69,7 @@ constexpr Definition kOps[] = {
     reduce_min_op,        //
     reshape_op,           //
     rms_norm_op,          //
+    rnn_op,               //
     rope_op,              //
     scatter_op,           //
     shape_of_op,          //
@@ -72,6 +81,7 @@ constexpr Definition kOps[] = {
     top_k_op,             //
     transpose_op,         //
     unsqueeze_op,         //
+    while_loop_op,        //
     write_slice_op,       //
 };
 
