@@ -17,7 +17,7 @@ bool has_body(const Node& node) {
 
 // A body as a graph of its own over the operands' types, so that it speaks the outer symbols.
 std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs,
-                                   const std::string& counter, int& fresh_symbols) {
+                                   const std::optional<Dim>& iteration, int& fresh_symbols) {
   auto graph = std::make_shared<Graph>();
   graph->data()->fresh_symbols = fresh_symbols;
   std::vector<int> moved;
@@ -29,9 +29,8 @@ std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>
                                   ? TensorType{inputs[next].dtype, inputs[next].shape}
                                   : node.types[0];
       const Value value = graph->add_source(*node.op, type, node.attrs, node.name);
-      if (input && next == 0 && !counter.empty())  // the iteration number
-        graph->data()->nodes.back().host_values[0] =
-            HostValue{concrete(type.shape), {Dim(counter)}};
+      if (input && next == 0 && iteration)
+        graph->data()->nodes.back().host_values[0] = HostValue{concrete(type.shape), {*iteration}};
       next += input;
       moved.push_back(value.node);
       continue;
@@ -339,7 +338,9 @@ class Lowering {
           return make_value(ValueKind::temporary, node.name + ".temporary", type);
         },
         [&](const GraphPtr& body, const std::vector<Operand>& operands,
-            const std::string& counter) { return lower_body(*body, operands, counter, at); },
+            const std::optional<Dim>& iteration) {
+          return lower_body(*body, operands, iteration, at);
+        },
         [&](const Operand& from, const Operand& to) { return copy_steps(from, to); }};
     emit(node.op->lower(site), at, steps);
     return results;
@@ -351,8 +352,8 @@ class Lowering {
   }
 
   LoweredBody lower_body(const Graph& body, const std::vector<Operand>& inputs,
-                         const std::string& counter, int node) {
-    const std::shared_ptr<Graph> graph = instantiate(body, inputs, counter, fresh_symbols_);
+                         const std::optional<Dim>& iteration, int node) {
+    const std::shared_ptr<Graph> graph = instantiate(body, inputs, iteration, fresh_symbols_);
     lowered_.bodies.push_back(graph);
     const int outer = body_of_;
     if (body_of_ < 0) body_of_ = node;

@@ -24,6 +24,7 @@ std::vector<OpCase> linear_cases();
 std::vector<OpCase> losses_cases();
 std::vector<OpCase> norm_cases();
 std::vector<OpCase> pooling_cases();
+std::vector<OpCase> recurrent_cases();
 std::vector<OpCase> reduction_cases();
 std::vector<OpCase> search_cases();
 std::vector<OpCase> resize_cases();
@@ -42,6 +43,7 @@ std::span<const CaseFamily> case_families() {
       {"linear", linear_cases},            //
       {"losses", losses_cases},            //
       {"pooling", pooling_cases},          //
+      {"recurrent", recurrent_cases},      //
       {"reduction", reduction_cases},
       {"norms", norm_cases},               //
       {"reduction", reduction_cases},      //

@@ -12,6 +12,7 @@ const OpDef& argmin_op();
 const OpDef& attention_op();
 const OpDef& batch_norm_op();
 const OpDef& cast_op();
+const OpDef& causal_mask_op();
 const OpDef& concat_op();
 const OpDef& conv2d_op();
 const OpDef& cross_entropy_op();
@@ -35,6 +36,7 @@ const OpDef& eye_like_op();
 const OpDef& gather_op();
 const OpDef& gather_elements_op();
 const OpDef& gather_nd_op();
+const OpDef& gru_op();
 const OpDef& if_else_op();
 const OpDef& l1_op();
 const OpDef& l2_op();
@@ -48,6 +50,7 @@ const OpDef& log_sum_op();
 const OpDef& logsumexp_op();
 const OpDef& loop_op();
 const OpDef& lp_pool_op();
+const OpDef& lstm_op();
 const OpDef& matmul_op();
 const OpDef& matmul_integer_op();
 const OpDef& max_pool_op();
@@ -71,6 +74,7 @@ const OpDef& resize_op();
 const OpDef& resize_gradient_op();
 const OpDef& reverse_sequence_op();
 const OpDef& rms_norm_op();
+const OpDef& rnn_op();
 const OpDef& rope_op();
 const OpDef& sample_op();
 const OpDef& scatter_op();
@@ -94,6 +98,7 @@ const OpDef& transpose_op();
 const OpDef& trilu_op();
 const OpDef& unsqueeze_op();
 const OpDef& window_sum_op();
+const OpDef& while_loop_op();
 const OpDef& write_slice_op();
 
 namespace {
@@ -109,6 +114,7 @@ constexpr Definition kOps[] = {
     attention_op,         //
     batch_norm_op,        //
     cast_op,              //
+    causal_mask_op,       //
     concat_op,            //
     conv2d_op,            //
     cross_entropy_op,     //
@@ -125,6 +131,7 @@ constexpr Definition kOps[] = {
     gather_op,            //
     gather_elements_op,   //
     gather_nd_op,         //
+    gru_op,               //
     if_else_op,           //
     l1_op,                //
     l2_op,                //
@@ -134,6 +141,7 @@ constexpr Definition kOps[] = {
     log_sum_op,           //
     logsumexp_op,         //
     loop_op,              //
+    lstm_op,              //
     matmul_op,            //
     mean_op,              //
     quantise_op,          //
@@ -154,6 +162,7 @@ constexpr Definition kOps[] = {
     resize_gradient_op,   //
     reverse_sequence_op,  //
     rms_norm_op,          //
+    rnn_op,               //
     rope_op,              //
     sample_op,            //
     scatter_op,           //
@@ -177,6 +186,7 @@ constexpr Definition kOps[] = {
     trilu_op,             //
     unsqueeze_op,         //
     window_sum_op,        //
+    while_loop_op,        //
     write_slice_op,       //
     input_op,              //
     weight_op,             //

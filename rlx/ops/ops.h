@@ -232,19 +232,42 @@ Value fake_quantise(Value x, Value scale, int64_t bits = 8,
                     const std::string& estimator = "clipped");
 
 struct AttentionOptions {
-  int64_t heads = 1;               // of q
+  int64_t heads = 1;               // of q, where heads lie side by side in one dim
   int64_t kv_heads = 0;            // of k and v; 0: as many as q
+  std::string layout = "bhsd";     // of 4-dim operands: bhsd, bshd
   bool causal = false;             // query i sees keys up to i + (S_k - S_q)
+  int64_t window = -1;             // and from that less `window` on; -1: from the first
   double scale = 0;                // 0: 1 / sqrt(D)
   double softcap = 0;              // 0: none
   std::string empty_row = "zero";  // of a row with every key masked: zero, nan
 };
-// q [B, H, S_q, D], k [B, H_kv, S_k, D], v [B, H_kv, S_k, D_v]; `bias`, added to the scores,
-// broadcasts to [B, H, S_q, S_k], and may be a bool mask (true: keep).
-Value attention(Value q, Value k, Value v, Value bias = {}, const AttentionOptions& options = {});
-// x [.., S, D], cos and sin [S, n_rot / 2]; pairs are (d, d + n_rot/2), or neighbours if
-// interleaved.
-Value rope(Value x, Value cos, Value sin, bool interleaved = false);
+// q [B, H, S_q, D], k [B, H_kv, S_k, D], v [B, H_kv, S_k, D_v], or all [B, S, H, D], or all
+// [B, S, H * D]; the result is laid out like q. `bias`, added to the scores, broadcasts to
+// [B, H, S_q, S_k], and may be a bool mask (true: keep); `mask` is one beside a bias.
+Value attention(Value q, Value k, Value v, Value bias = {}, const AttentionOptions& options = {},
+                Value mask = {});
+// The same of qkv [B, S, 3, H, D], read in place; the result is [B, S, H, D].
+Value packed_attention(Value qkv, Value bias = {}, AttentionOptions options = {}, Value mask = {});
+// Which keys causal attention over scores [.., S_q, S_k] sees, as bool[S_q, S_k].
+Value causal_mask(Value scores, int64_t window = -1);
+
+// x [.., S, D], or [.., S, H, D] if layout is bshd; cos and sin [S, n_rot / 2], or one table per
+// batch: [B, S, n_rot / 2]. Pairs are (d, d + n_rot/2), or neighbours if interleaved.
+Value rope(Value x, Value cos, Value sin, bool interleaved = false,
+           const std::string& layout = "bhsd");
+struct RopeTables {
+  Value cos, sin;
+};
+// Tables for integer positions: the angle of pair i is position / theta^(2 i / n_rot).
+RopeTables rope_tables(Value positions, int64_t n_rot, double theta = 10000);
+struct RopeOptions {
+  int64_t n_rot = -1;  // -1: all of D
+  double theta = 10000;
+  bool interleaved = false;
+  std::string layout = "bhsd";
+};
+// x turned by the tables of its positions [S] or [B, S].
+Value rope(Value x, Value positions, const RopeOptions& options = {});
 
 Value gather(Value x, Value indices, int64_t axis = 0);
 // x with rows along `axis` at `indices` replaced by (or with `reduction` add, mul, max, min)
@@ -379,11 +402,50 @@ Value max_unpool(Value x, Value indices, const Dims& shape);
 // The elements under each window as columns, [B, C * taps, places].
 Value im2col(Value x, const Ints& window, const PoolOptions& options = {});
 
-// The outputs of `then` or `otherwise`, bodies with the same inputs and output types.
+// Recurrent nets as ONNX has them; any of the values may be absent.
+struct RecurrentOptions {
+  Value bias = {}, sequence_lens = {}, initial_h = {}, initial_c = {}, peepholes = {};
+  std::string direction = "forward";  // forward, reverse, bidirectional
+  int64_t layout = 0;                 // 1: batches come first
+  double clip = 0;                    // 0: none
+  Strings activations = {};           // ONNX's names, for each direction
+  Floats activation_alpha = {}, activation_beta = {};
+  bool input_forget = false;         // lstm
+  bool linear_before_reset = false;  // gru
+};
+// x [S, B, I], w [directions, gates * H, I], r [directions, gates * H, H], bias [directions,
+// 2 * gates * H]; gates i o f c of an lstm, z r h of a gru. The results are y [S, directions, B, H]
+// and the last state [directions, B, H], of an lstm also its cell's.
+Values lstm(Value x, Value w, Value r, const RecurrentOptions& options = {});
+Values gru(Value x, Value w, Value r, const RecurrentOptions& options = {});
+Values rnn(Value x, Value w, Value r, const RecurrentOptions& options = {});
+
+// The outputs of `then` or `otherwise`, bodies with the same inputs; their outputs may differ in
+// extents. What a body needs from outside is among its inputs.
 Values if_else(Value condition, const Values& inputs, Graph then, Graph otherwise);
-// Runs `body` count times. Its inputs are the iteration (i64[]) and the carried values, its outputs
-// the carried values of the next iteration.
-Values loop(Value count, const Values& carried, Graph body);
+struct LoopOptions {
+  Values scanned = {};   // of which an iteration reads its row
+  Values captured = {};  // which every iteration reads whole
+  bool reverse = false;  // from the last iteration, and row, to the first
+};
+// Runs `body` count times. Its inputs are the iteration (i64[]), the carried values, a row of each
+// scanned value, and the captured values; its outputs the carried values of the next iteration, and
+// rows of further results, which are stacked.
+Values loop(Value count, const Values& carried, Graph body, const LoopOptions& options = {});
+// ONNX's Loop: while the condition holds and at most `most` times; either may be absent. The body's
+// inputs are the iteration, the condition (bool[]), the carried and the captured values; its outputs
+// the next condition, the next carried values, and rows to stack.
+Values while_loop(Value most, Value condition, const Values& carried, Graph body,
+                  const Values& captured = {});
+struct ScanOptions {
+  Ints input_axes = {}, output_axes = {};              // absent: 0
+  Ints input_directions = {}, output_directions = {};  // 1: backwards; absent: 0
+  Values captured = {};
+};
+// ONNX's Scan: the body's inputs are the states, a slice of each scanned value, and the captured
+// values; its outputs the next states, and slices of further results.
+Values scan(const Values& states, const Values& scanned, const Graph& body,
+            const ScanOptions& options = {});
 
 // The activations that linear and conv take by name, each with the parameters it has by default.
 Value activate(Value x, const std::string& activation);
