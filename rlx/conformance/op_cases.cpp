@@ -26,9 +26,9 @@ std::vector<OpCase> norm_cases();
 std::vector<OpCase> pooling_cases();
 std::vector<OpCase> recurrent_cases();
 std::vector<OpCase> reduction_cases();
-std::vector<OpCase> search_cases();
 std::vector<OpCase> resize_cases();
 std::vector<OpCase> scatter_cases();
+std::vector<OpCase> search_cases();
 std::vector<OpCase> shape_cases();
 
 std::span<const CaseFamily> case_families() {
@@ -42,16 +42,14 @@ std::span<const CaseFamily> case_families() {
       {"integer", integer_cases},          //
       {"linear", linear_cases},            //
       {"losses", losses_cases},            //
+      {"norms", norm_cases},               //
       {"pooling", pooling_cases},          //
       {"recurrent", recurrent_cases},      //
-      {"reduction", reduction_cases},
-      {"norms", norm_cases},               //
-      {"reduction", reduction_cases},      //
-      {"search", search_cases},
       {"reduction", reduction_cases},      //
       {"resize", resize_cases},            //
       {"scatter", scatter_cases},          //
-      {"shape", shape_cases},
+      {"search", search_cases},            //
+      {"shape", shape_cases},              //
   };
   return kFamilies;
 }
