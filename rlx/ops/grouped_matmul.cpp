@@ -1,7 +1,6 @@
 // grouped_matmul(x, w, expert): row i is x[i] . w[expert[i]]. An expert out of range is an Error on
 // the host, a row of zeros and a flag on a device.
 
-#include "rlx/ops/counting.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 

@@ -1,7 +1,6 @@
 // im2col(x): the elements under each window as columns, [B, C * taps, places]; zeros in the
 // padding.
 
-#include "rlx/ops/counting.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/pooling.h"
 
