@@ -45,7 +45,7 @@ Types infer(const InferSite& site) {
 
 Types infer_gradient(const InferSite& site) {
   check_labels(site, without(site.in(0).shape, axis_in(site.attrs, site.in(0))));
-  require(site.in(2) == TensorType(site.in(0).dtype, site.in(1).shape),
+  require((site.in(2) == TensorType{site.in(0).dtype, site.in(1).shape}),
           "cross_entropy_dx: scale is ", site.in(2), ", it needs one for each of ", site.in(1));
   return {site.in(0)};
 }
