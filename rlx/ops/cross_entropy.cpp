@@ -44,10 +44,14 @@ Types infer(const InferSite& site) {
 }
 
 Types infer_gradient(const InferSite& site) {
-  check_labels(site, without(site.in(0).shape, axis_in(site.attrs, site.in(0))));
-  require(site.in(2) == TensorType(site.in(0).dtype, site.in(1).shape),
-          "cross_entropy_dx: scale is ", site.in(2), ", it needs one for each of ", site.in(1));
-  return {site.in(0)};
+  const TensorType &x = site.in(0), &scale = site.in(2);
+  const Dims rows = without(x.shape, axis_in(site.attrs, x));
+  check_labels(site, rows);
+  require(scale.dtype == x.dtype && scale.shape.size() == rows.size(),
+          "cross_entropy_dx: scale is ", scale, ", it needs one for each row of ", x);
+  for (size_t d = 0; d < rows.size(); ++d)
+    site.equal(scale.shape[d], rows[d], text("scale ", scale, " does not fit ", x));
+  return {x};
 }
 
 // ---- Reference ----

@@ -120,8 +120,7 @@ TEST(Losses, SymbolsAreCheckedWhenBound) {
 
 TEST(Losses, ErrorsNameTheOpTheValueAndTheLimit) {
   Graph graph;
-  const Value x = graph.input("x", f32({2, 3})), y = graph.input("y", i64({2})),
-              z = graph.input("z", i64({4}));
+  const Value x = graph.input("x", f32({2, 3})), z = graph.input("z", i64({4}));
   EXPECT_EQ(message_of([&] { softmax_cross_entropy(x, z); }),
             "cross_entropy: labels i64[4] do not fit f32[2, 3]: 4 and 2");
   EXPECT_EQ(message_of([&] { nll_loss(x, x); }),
