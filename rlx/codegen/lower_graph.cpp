@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/shards.h"
 #include "rlx/lower/host_values.h"
 
 namespace rlx {
@@ -206,10 +207,27 @@ class Lowering {
     return copy_view(from, to, traits_);
   }
 
+  // Of a value too large to bind whole, a view of a small part binds only that part.
+  void bind_part(Operand& operand) const {
+    if (operand.access != Access::read || operand.window || operand.vec4 || operand.atomic) return;
+    const TensorType& whole = lowered_.values[size_t(operand.value)].type;
+    if (fits_binding(whole.dtype, whole.shape, traits_)) return;
+    Dim first = operand.layout.offset, last = first;
+    for (size_t d = 0; d < operand.shape.size(); ++d) {
+      const Dim& stride = operand.layout.strides[d];
+      Dim& end = stride.is_number() && stride.number() < 0 ? first : last;
+      end = end + (operand.shape[d] - 1) * stride;
+    }
+    const Dim bytes = bytes_of(operand.dtype, last - first + 1, traits_);
+    if (bytes.range({}).high <= traits_.max_binding_bytes - traits_.storage_alignment)
+      operand.window = {first, last - first + 1};
+  }
+
   // A kernel stores element by element; a packed result gets a temporary and a packing step.
   void emit(Dispatch dispatch, int node, Steps& steps) {
     std::vector<Dispatch> packing;
     for (Operand& operand : dispatch.operands) {
+      if (!dispatch.in_place || dispatch.in_place->first != operand.value) bind_part(operand);
       if (operand.access == Access::read || dispatch.writes_words ||
           !is_packed(operand.dtype, traits_))
         continue;

@@ -99,24 +99,6 @@ void reference(const ReferenceSite& site) {
   for (int64_t i = 0; i < y.count(); ++i) y.set_integer(i, number(0) + i * number(2));
 }
 
-// What 32 bits cannot hold is made on the host; a run that only then leaves them is an error.
-bool may_leave_32_bits(const Progression& all, DType dtype) {
-  if (bytes_of(dtype) < 8) return false;
-  const auto beyond = [](const Dim& dim) {
-    return dim.is_number() && (dim.number() > INT32_MAX || dim.number() < INT32_MIN);
-  };
-  return beyond(all.start) || beyond(all.limit) || beyond(all.delta);
-}
-
-Steps write_on_host(const LowerSite& site, const Progression& all) {
-  const auto run = [all](const std::vector<const Tensor*>&, std::vector<Tensor>& results,
-                         const SymbolValues& symbols) {
-    const int64_t start = all.start.value(symbols), delta = all.delta.value(symbols);
-    for (int64_t i = 0; i < results[0].count(); ++i) results[0].set_integer(i, start + i * delta);
-  };
-  return Host{"range", run, {}, {site.results[0].value}, "range leaves the 32 bits a device has"};
-}
-
 Steps lower(const LowerSite& site) {
   const DType dtype = site.out().dtype;
   Formula formula{.name = "range", .operands = {}, .result = site.results[0], .expression = ""};
@@ -130,11 +112,10 @@ Steps lower(const LowerSite& site) {
   Dims bounds = dims_attr(site.attrs(), "integers");
   for (size_t i = 0; operands && i < 3; ++i) bounds.push_back(site.host(i).elements[0]);
   const Progression all = progression(bounds);
-  if (may_leave_32_bits(all, dtype)) return write_on_host(site, all);
   formula.params = {{"start", all.start}, {"delta", all.delta}};
   const char* signed_form = "bitcast<i32>(start + i * delta)";
   formula.expression = is_signed_integer(dtype) ? signed_form : "start + i * delta";
-  // Checked with the params, not used: a limit beyond 32 bits is then an error.
+  // Checked with the params, not used: a limit beyond the 32 bits of a device is then an error.
   if (bytes_of(dtype) == 8)
     formula.params.emplace_back("limit_above_lowest", all.limit - Dim(int64_t{INT32_MIN}));
   return generate(formula, site.traits);
