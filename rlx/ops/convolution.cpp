@@ -42,29 +42,52 @@ Convolution convolution_of(const Attrs& attrs, const Dims& x, const Dims& w, con
           floor_div(w[0], groups)};
 }
 
-// Transposed, the slide is over y: each tap that meets y carries an element of x there.
+namespace {
+
+// The taps of all places that meet the plane, found once for all channels.
+struct Meetings {
+  std::vector<size_t> ends;  // by place, into the others
+  std::vector<int64_t> taps, elements;
+
+  explicit Meetings(const Slide<int64_t>& slide) {
+    for (int64_t place = 0; place < slide.places(); ++place) {
+      for_each_tap(slide, place, [&](int64_t tap, int64_t at) {
+        taps.push_back(tap);
+        elements.push_back(at);
+      });
+      ends.push_back(taps.size());
+    }
+  }
+};
+
+// What one channel of x adds to one of y. Transposed, places are of x and elements of y.
+void add_plane(const Meetings& meetings, bool transposed, const double* x, const double* w,
+               double* y) {
+  size_t i = 0;
+  for (size_t place = 0; place < meetings.ends.size(); ++place)
+    for (; i < meetings.ends[place]; ++i) {
+      const auto element = size_t(meetings.elements[i]);
+      y[transposed ? element : place] += x[transposed ? place : element] * w[meetings.taps[i]];
+    }
+}
+
+}  // namespace
+
 std::vector<double> convolve(const ConvolutionOf<int64_t>& c, const std::vector<double>& x,
                              const std::vector<double>& w) {
   const Slide<int64_t>& slide = c.slide;
-  const int64_t plane = slide.in[0] * slide.in[1] * slide.in[2], places = slide.places(),
-                taps = slide.taps();
+  const int64_t plane = slide.in[0] * slide.in[1] * slide.in[2], places = slide.places();
   const int64_t x_plane = c.transposed ? places : plane, y_plane = c.transposed ? plane : places;
+  const Meetings meetings(slide);
   std::vector<double> y(static_cast<size_t>(c.batches * c.groups * c.outputs * y_plane));
   for (int64_t b = 0; b < c.batches; ++b)
     for (int64_t o = 0; o < c.groups * c.outputs; ++o)
       for (int64_t i = 0; i < c.inputs; ++i) {
-        const int64_t group = o / c.outputs, input = group * c.inputs + i;
-        const double* from = x.data() + (b * c.groups * c.inputs + input) * x_plane;
-        const double* weights =
-            w.data() + (c.transposed ? input * c.outputs + o % c.outputs : o * c.inputs + i) * taps;
-        double* to = y.data() + (b * c.groups * c.outputs + o) * y_plane;
-        for (int64_t place = 0; place < places; ++place)
-          for_each_tap(slide, place, [&](int64_t tap, int64_t at) {
-            if (c.transposed)
-              to[at] += from[place] * weights[tap];
-            else
-              to[place] += from[at] * weights[tap];
-          });
+        const int64_t input = o / c.outputs * c.inputs + i;
+        const int64_t window = c.transposed ? input * c.outputs + o % c.outputs : o * c.inputs + i;
+        add_plane(meetings, c.transposed, x.data() + (b * c.groups * c.inputs + input) * x_plane,
+                  w.data() + window * slide.taps(),
+                  y.data() + (b * c.groups * c.outputs + o) * y_plane);
       }
   return y;
 }

@@ -18,6 +18,8 @@ Pool::Pool(std::string_view op, const Attrs& attrs, size_t axes) : windows(op, a
   const Ints& given = attrs.get<Ints>("window");
   require(given.size() == axes, op, ": window [", joined(given), "] is not ", axes,
           " numbers, one per spatial dim");
+  for (const int64_t extent : given)
+    require(extent > 0, op, ": the window [", joined(given), "] is empty");
   window.assign(given.begin(), given.end());
 }
 

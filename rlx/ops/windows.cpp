@@ -87,8 +87,6 @@ Dims window_places(std::string_view op, const Windows& windows, const TensorType
                    const Dims& window) {
   Dims places;
   for (size_t d = 0; d < window.size(); ++d) {
-    require(!window[d].is_number() || window[d].number() > 0, op, ": the window [", joined(window),
-            "] is empty");
     places.push_back(windows.places(x.shape[d + 2], window[d], d));
     require(!places[d].is_number() || places[d].number() >= 0, op, ": the window [", joined(window),
             "] is larger than x ", x, " with its pads");
