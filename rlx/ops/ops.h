@@ -183,8 +183,8 @@ struct LoopOptions {
 // rows of further results, which are stacked.
 Values loop(Value count, const Values& carried, Graph body, const LoopOptions& options = {});
 // ONNX's Loop: while the condition holds and at most `most` times; either may be absent. The body's
-// inputs are the iteration, the condition (bool[]), the carried and the captured values; its outputs
-// the next condition, the next carried values, and rows to stack.
+// inputs are the iteration, the condition (bool[]), the carried and the captured values; its
+// outputs the next condition, the next carried values, and rows to stack.
 Values while_loop(Value most, Value condition, const Values& carried, Graph body,
                   const Values& captured = {});
 struct ScanOptions {

@@ -38,8 +38,8 @@ Types infer(const InferSite& site) {
     require(table->shape.back().is_number(), "rope: a table is ", *table,
             ", its n_rot / 2 needs to be a number");
     const std::string what = text("table ", *table, " does not fit x ", x);
-    site.equal(table->shape[table->shape.size() - 2],
-               Form(x.shape, table->shape, layout).positions, what);
+    site.equal(table->shape[table->shape.size() - 2], Form(x.shape, table->shape, layout).positions,
+               what);
     if (per_batch) site.equal(table->shape[0], x.shape[0], what);
   }
   require(rank(cosines) == rank(sines), "rope: cos ", cosines, " and sin ", sines, " differ");
