@@ -296,8 +296,8 @@ std::vector<OpCase> rope_cases() {
 std::vector<OpCase> position_cases() {
   const auto row = [](const TensorType& x, const CaseInput& positions, const RopeOptions& options,
                       std::string why) {
-    OpCase result{"rope_at_positions", {normal(x), positions}, {}, std::move(why), 2};
-    result.compose = [options](const Values& in) { return Values{rope(in[0], in[1], options)}; };
+    OpCase result{"rope_at", {normal(x), positions}, {}, std::move(why), 2};
+    result.compose = [options](const Values& in) { return Values{rope_at(in[0], in[1], options)}; };
     return result;
   };
   std::vector<OpCase> cases = {

@@ -114,7 +114,7 @@ struct RopeOptions {
   std::string layout = "bhsd";
 };
 // x turned by the tables of its positions [S] or [B, S].
-Value rope(Value x, Value positions, const RopeOptions& options = {});
+Value rope_at(Value x, Value positions, const RopeOptions& options = {});
 
 Value gather(Value x, Value indices, int64_t axis = 0);
 // x with rows along `axis` at `indices` replaced by (or with `reduction` add, mul, max, min)
