@@ -191,10 +191,10 @@ std::vector<OpCase> window_and_layout_cases() {
        "head sizes 80 and 96",
        80},
       {"attention",
-       {normal({DType::bf16, {1, 2, 3, 8}}), normal({DType::bf16, {1, 2, 5, 8}}),
-        normal({DType::bf16, {1, 2, 5, 8}})},
+       {normal({DType::bf16, {1, 3, 2, 8}}), normal({DType::bf16, {1, 5, 2, 8}}),
+        normal({DType::bf16, {1, 5, 2, 8}})},
        inside,
-       "bf16, where 2 and 3 are lengths",
+       "bf16",
        8,
        1,
        {},
@@ -203,7 +203,12 @@ std::vector<OpCase> window_and_layout_cases() {
       {"causal_mask", {normal(f32({2, 5, 3}))}, {}, "some see nothing"},
       {"causal_mask", {normal(f16({65, 257}))}, {{"window", 9}}, "a window"},
       {"causal_mask", {normal(f32({0, 3}))}, {}, "no queries"},
-      {"causal_mask", {normal(f32({"s", "t"}))}, {{"window", 0}}, "symbolic", 1, 1,
+      {"causal_mask",
+       {normal(f32({"s", "t"}))},
+       {{"window", 0}},
+       "symbolic",
+       1,
+       1,
        {{"s", 3}, {"t", 4}}},
   };
 }
@@ -279,11 +284,7 @@ std::vector<OpCase> rope_cases() {
        {{"layout", "bshd"}, {"interleaved", true}},
        "a table for each batch, positions before heads",
        2},
-      {"rope",
-       {normal({DType::bf16, {3, 5, 8}}), cosines, sines},
-       {},
-       "bf16",
-       2},
+      {"rope", {normal({DType::bf16, {3, 5, 8}}), cosines, sines}, {}, "bf16", 2},
       {"rope",
        {normal(f32({3, 65, 64})), normal(f32({65, 32})), normal(f32({65, 32}))},
        {},
@@ -295,8 +296,8 @@ std::vector<OpCase> rope_cases() {
 std::vector<OpCase> position_cases() {
   const auto row = [](const TensorType& x, const CaseInput& positions, const RopeOptions& options,
                       std::string why) {
-    OpCase result{"rope_at_positions", {normal(x), positions}, {}, std::move(why), 2};
-    result.compose = [options](const Values& in) { return Values{rope(in[0], in[1], options)}; };
+    OpCase result{"rope_at", {normal(x), positions}, {}, std::move(why), 2};
+    result.compose = [options](const Values& in) { return Values{rope_at(in[0], in[1], options)}; };
     return result;
   };
   std::vector<OpCase> cases = {

@@ -42,7 +42,6 @@ Attrs loop_of(const TensorType& x, const F& f) {
 CaseInput condition(bool value) { return given(Tensor::scalar(DType::boolean, value)); }
 CaseInput times(int64_t n) { return given(Tensor::scalar(DType::i64, static_cast<double>(n))); }
 
-
 // A row built from the operands' types, so that its gradient can be checked in f64.
 OpCase composed(const char* name, std::vector<CaseInput> inputs, std::string why, int64_t terms,
                 std::function<Values(const Values&)> compose) {
@@ -180,13 +179,15 @@ std::vector<OpCase> branch_cases() {
   const TensorType x = f32({5, 7}), symbolic = f32({"n", 7});
   std::vector<OpCase> cases;
   for (const bool value : {true, false}) {
-    cases.push_back(composed("if_else", {condition(value), normal(x)}, "extents differ", 4,
-                             first_rows_or_all));
+    cases.push_back(
+        composed("if_else", {condition(value), normal(x)}, "extents differ", 4, first_rows_or_all));
+    cases.back().gradient = false;
     cases.push_back(composed("if_else", {condition(value), normal(x), normal(x)},
                              "gradients of two results", 4, product_or_sum));
     cases.push_back(composed("if_else", {condition(value), normal(symbolic)},
                              "symbolic extents differ", 4, first_rows_or_all));
     cases.back().symbols = {{"n", 3}};
+    cases.back().gradient = false;
   }
   return cases;
 }

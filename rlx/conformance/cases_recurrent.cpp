@@ -48,16 +48,10 @@ std::vector<OpCase> common_cases(const std::string& op, int64_t gates) {
       {op, operands(small), {}, "no bias, no state", 30},
       {op, with(operands(small), {bias(small), absent(), state(small)}), backwards, "reverse", 30},
       {op, with(operands(both), {bias(both)}), two, "both directions", 30},
-      {op,
-       with(operands(both), {bias(both), lengths({4, 1, 0}), state(both)}),
-       two,
-       "sequences of different lengths, one empty",
-       30},
-      {op,
-       with(operands(both, true), {bias(both), lengths({2, 4, 3}), state(both, true)}),
-       batch_first,
-       "batches come first",
-       30},
+      {op, with(operands(both), {bias(both), lengths({4, 1, 0}), state(both)}), two,
+       "sequences of different lengths, one empty", 30},
+      {op, with(operands(both, true), {bias(both), lengths({2, 4, 3}), state(both, true)}),
+       batch_first, "batches come first", 30},
       {op, operands(small, true), {{"layout", 1}}, "batches come first, one direction", 30},
       {op, with(operands(wide), {bias(wide)}), {}, "more units than a workgroup has lanes", 260},
       {op, operands(single), {}, "all extents are 1", 4},
@@ -67,12 +61,12 @@ std::vector<OpCase> common_cases(const std::string& op, int64_t gates) {
       {op, operands(brain), {{"layout", 1}}, "bf16", 30},
       {op, with(operands(small), {bias(small)}), {{"clip", 0.7}}, "clipped", 30},
   };
-  OpCase symbolic{op,
-                  {normal(f32({"s", "b", 3})), normal(f32({1, gates * 4, 3})),
-                   normal(f32({1, gates * 4, 4}))},
-                  {},
-                  "symbolic",
-                  30};
+  OpCase symbolic{
+      op,
+      {normal(f32({"s", "b", 3})), normal(f32({1, gates * 4, 3})), normal(f32({1, gates * 4, 4}))},
+      {},
+      "symbolic",
+      30};
   symbolic.symbols = {{"s", 5}, {"b", 2}};
   cases.push_back(symbolic);
   return cases;
@@ -101,11 +95,9 @@ std::vector<OpCase> lstm_cases() {
        "all eight operands",
        30},
       {"lstm", operands(small), {{"input_forget", true}}, "coupled gates", 30},
-      {"lstm",
-       operands(small),
+      {"lstm", operands(small),
        activations({"HardSigmoid", "Softsign", "ScaledTanh"}, {0.3, 1.5}, {0.4, 0.5}),
-       "other activations",
-       30},
+       "other activations", 30},
   };
   cases.insert(cases.end(), own.begin(), own.end());
   return cases;
@@ -118,11 +110,8 @@ std::vector<OpCase> gru_cases() {
   mixed.set("direction", "bidirectional");
   const Attrs linear = {{"linear_before_reset", true}, {"direction", "bidirectional"}};
   const std::vector<OpCase> own = {
-      {"gru",
-       with(operands(both), {bias(both), lengths({3, 2}), state(both)}),
-       linear,
-       "the candidate's sum is scaled",
-       30},
+      {"gru", with(operands(both), {bias(both), lengths({3, 2}), state(both)}), linear,
+       "the candidate's sum is scaled", 30},
       {"gru", operands(both), mixed, "activations of each direction", 30},
   };
   cases.insert(cases.end(), own.begin(), own.end());
@@ -132,9 +121,9 @@ std::vector<OpCase> gru_cases() {
 std::vector<OpCase> rnn_cases() {
   const Net small{"rnn", 1, 2, 2, 3, 3};
   std::vector<OpCase> cases = common_cases("rnn", 1);
-  const std::pair<const char*, Floats> others[] = {
-      {"Affine", {0.5}},      {"Elu", {}},      {"Relu", {}},
-      {"ThresholdedRelu", {}}, {"Softplus", {}}, {"LeakyRelu", {}}};
+  const std::pair<const char*, Floats> others[] = {{"Affine", {0.5}}, {"Elu", {}},
+                                                   {"Relu", {}},      {"ThresholdedRelu", {}},
+                                                   {"Softplus", {}},  {"LeakyRelu", {}}};
   for (const auto& [name, alpha] : others)
     cases.push_back({"rnn", operands(small), activations({name}, alpha), name, 16});
   return cases;

@@ -1,5 +1,5 @@
-// attention(q, k, v, bias, mask) = softmax(scale q . k^T + bias) . v per head over the keys that are
-// seen, without the matrix of scores.
+// attention(q, k, v, bias, mask) = softmax(scale q . k^T + bias) . v per head over the keys that
+// are seen, without the matrix of scores.
 
 #include <algorithm>
 #include <cmath>
@@ -50,8 +50,7 @@ struct Form {
   }
   Dims scores() const { return {q.batches, q.heads, q.length, k.length}; }
   Dims result() const {
-    if (arrangement == Arrangement::heads_packed)
-      return {q.batches, q.length, q.heads * v.size};
+    if (arrangement == Arrangement::heads_packed) return {q.batches, q.length, q.heads * v.size};
     if (arrangement == Arrangement::heads_inside) return {q.batches, q.length, q.heads, v.size};
     return {q.batches, q.heads, q.length, v.size};
   }
@@ -207,7 +206,8 @@ void reference(const ReferenceSite& site) {
 enum Variant : int64_t { invocation_per_query = 0, workgroup_per_query = 1, split_keys = 2 };
 
 // Lanes that need not wait for each other suit a device that is a CPU, and want many queries. One
-// query and many keys, which is decoding, would leave a large device idle unless the keys are split.
+// query and many keys, which is decoding, would leave a large device idle unless the keys are
+// split.
 Variant choose_variant(const LowerSite& site, const Form& form) {
   const Dim &queries = form.q.length, &keys = form.k.length, &size = form.v.size;
   const bool in_registers = size.is_number() && size.number() > 0 && size.number() <= 256;
@@ -271,8 +271,8 @@ Dispatch common(const LowerSite& site, const Form& form, const Dim& splits) {
     const std::string name = i == 3 ? "bias" : "mask";
     if (site.has(i))
       dispatch.operands.push_back(LowerSite::named(flat(site.inputs[i]), name, Access::read));
-    dispatch.params.emplace_back(name + "_strides", site.has(i) ? bias_strides(site.inputs[i])
-                                                                : Dims{0, 0, 0, 0});
+    dispatch.params.emplace_back(name + "_strides",
+                                 site.has(i) ? bias_strides(site.inputs[i]) : Dims{0, 0, 0, 0});
     dispatch.params.emplace_back(name + "_first",
                                  site.has(i) ? site.inputs[i].layout.offset : Dim(0));
   }
@@ -286,8 +286,8 @@ Steps lower_split(const LowerSite& site, const Form& form) {
   const Operand sums = site.temporary("sums", f32({rows, splits, form.v.size})),
                 totals = site.temporary("totals", f32({rows, splits, 2}));
   Dispatch parts = common(site, form, splits);
-  parts.kernel = kernel("attention", {"numbers", "functions", "reduce", "attention", "attention_exp",
-                                      "attention_part"});
+  parts.kernel = kernel("attention", {"numbers", "functions", "reduce", "attention",
+                                      "attention_exp", "attention_part"});
   parts.operands.push_back(sums);
   parts.operands.push_back(totals);
   parts.workgroups = rows * splits * ceil_div(form.v.size, 256);
@@ -318,14 +318,15 @@ Steps lower(const LowerSite& site) {
   Dispatch dispatch = common(site, form, 1);
   dispatch.operands.push_back(site.write("y"));
   if (variant == workgroup_per_query) {
-    dispatch.kernel = kernel("attention", {"numbers", "functions", "reduce", "attention", "attention_exp",
-                                           "attention_whole"});
+    dispatch.kernel = kernel("attention", {"numbers", "functions", "reduce", "attention",
+                                           "attention_exp", "attention_whole"});
     dispatch.workgroups = all_heads * form.q.length * ceil_div(form.v.size, 256);
     return dispatch;
   }
   const int64_t lanes = site.choices.get(
       "attention.lanes", site.traits.device_class == DeviceClass::software ? 8 : 64);
-  dispatch.kernel = kernel("attention_rows", {"numbers", "functions", "attention", "attention_exp"});
+  dispatch.kernel =
+      kernel("attention_rows", {"numbers", "functions", "attention", "attention_exp"});
   dispatch.constants.push_back({"WORKGROUP", lanes});
   dispatch.constants.push_back({"VALUE_SIZE", form.v.size.number()});
   dispatch.workgroups = all_heads * ceil_div(form.q.length, lanes);

@@ -75,8 +75,8 @@ TEST(Attention, ABoolMaskKeepsWhatIsTrue) {
 
 TEST(Attention, AWindowLooksBackFromTheQuerysPosition) {
   const Tensor y = mean_of_seen(2, 4, {.window = 1});
-  EXPECT_EQ(y.at(0), 3);   // keys 1 and 2
-  EXPECT_EQ(y.at(1), 6);   // keys 2 and 3
+  EXPECT_EQ(y.at(0), 3);  // keys 1 and 2
+  EXPECT_EQ(y.at(1), 6);  // keys 2 and 3
   EXPECT_EQ(mean_of_seen(2, 4, {.window = 0}).at(1), 8);
   EXPECT_EQ(mean_of_seen(1, 4, {.window = 100}).at(0), 15.0 / 4);
 }

@@ -1,4 +1,5 @@
-// What ops that hold graphs share: bodies as lists of inputs, put into other graphs, and their types.
+// What ops that hold graphs share: bodies as lists of inputs, put into other graphs, and their
+// types.
 #pragma once
 
 #include "rlx/lower/site.h"

@@ -38,8 +38,8 @@ Graph adding_body() {
 
 TensorMap scanned(const ScanOptions& options) {
   Graph graph;
-  const Values out = scan({graph.input("start", f32({}))}, {graph.input("x", f32({"n"}))},
-                          adding_body(), options);
+  const Values out =
+      scan({graph.input("start", f32({}))}, {graph.input("x", f32({"n"}))}, adding_body(), options);
   graph.output("last", out[0]);
   graph.output("sums", out[1]);
   return evaluate(graph, {{"start", Tensor::scalar(DType::f32, 10)}, {"x", list({1, 2, 3})}})
@@ -68,8 +68,8 @@ TEST(Scan, AxesMayBeAny) {
   ScanOptions options;
   options.input_axes = {1};
   options.output_axes = {-1};
-  const Values out = scan({graph.input("start", f32({2}))}, {graph.input("x", f32({2, 3}))}, body,
-                          options);
+  const Values out =
+      scan({graph.input("start", f32({2}))}, {graph.input("x", f32({2, 3}))}, body, options);
   graph.output("y", out[1]);
   const Tensor x = Tensor::of(DType::f32, {2, 3}, {1, 2, 3, 4, 5, 6});
   const Tensor y = evaluate(graph, {{"start", list({10, 20})}, {"x", x}}).outputs.at("y");
@@ -150,9 +150,9 @@ TEST(IfElse, ExtentsInWhichBodiesDifferGetASymbol) {
   EXPECT_NE(y.shape()[0], Dim("m"));
   EXPECT_EQ(y.shape()[1], Dim(3));
   for (const bool then : {true, false}) {
-    const Tensor got =
-        evaluate(graph, {{"c", Tensor::scalar(DType::boolean, then)}, {"x", Tensor(DType::f32, {5, 3})}})
-            .outputs.at("y");
+    const Tensor got = evaluate(graph, {{"c", Tensor::scalar(DType::boolean, then)},
+                                        {"x", Tensor(DType::f32, {5, 3})}})
+                           .outputs.at("y");
     EXPECT_EQ(got.shape(), (Shape{then ? 5 : 2, 3}));
   }
 }
@@ -188,14 +188,15 @@ TEST(ControlFlow, ErrorsNameTheBodysPart) {
               scan({x}, {}, adding_body());
             }),
             "scan: nothing to scan");
-  EXPECT_EQ(error_of([] {
-              Graph a, b, graph;
-              a.output("y", neg(a.input("x", f32({3}))));
-              b.output("y", sum(b.input("x", f32({3}))));
-              if_else(graph.input("c", boolean({})), {graph.input("x", f32({3}))}, std::move(a),
-                      std::move(b));
-            }),
-            "if_else: the bodies must have outputs of the same dtypes and ranks, got f32[3] and f32[]");
+  EXPECT_EQ(
+      error_of([] {
+        Graph a, b, graph;
+        a.output("y", neg(a.input("x", f32({3}))));
+        b.output("y", sum(b.input("x", f32({3}))));
+        if_else(graph.input("c", boolean({})), {graph.input("x", f32({3}))}, std::move(a),
+                std::move(b));
+      }),
+      "if_else: the bodies must have outputs of the same dtypes and ranks, got f32[3] and f32[]");
 }
 
 }  // namespace

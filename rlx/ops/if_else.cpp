@@ -9,8 +9,8 @@ namespace {
 
 Types body_types(const char* name, const Graph& body, const InferSite& site) {
   const Values inputs = body_inputs(body);
-  require(inputs.size() == site.inputs.size() - 1, "if_else: body '", name, "' has ",
-          inputs.size(), " inputs, there are ", site.inputs.size() - 1, " operands");
+  require(inputs.size() == site.inputs.size() - 1, "if_else: body '", name, "' has ", inputs.size(),
+          " inputs, there are ", site.inputs.size() - 1, " operands");
   Types operands;
   for (size_t i = 0; i < inputs.size(); ++i) {
     check_body_input("if_else", name, inputs[i].producer(), site.in(i + 1));
@@ -19,7 +19,8 @@ Types body_types(const char* name, const Graph& body, const InferSite& site) {
   Types types = output_types(body, operands);
   for (size_t i = 0; i < types.size(); ++i)
     for (size_t d = 0; d < types[i].shape.size(); ++d)
-      if (has_own_symbols(body, body.outputs()[i].value.shape()[d])) types[i].shape[d] = site.fresh();
+      if (has_own_symbols(body, body.outputs()[i].value.shape()[d]))
+        types[i].shape[d] = site.fresh();
   return types;
 }
 
@@ -84,16 +85,19 @@ Gradients gradient(const GradientSite& site) {
     for (const size_t i : smooth_results) {
       dys.push_back(graph.input(text("dy", i), site.y(i).type()));
       ys.push_back(outputs[i]);
-      if (!(dys.back().type() == outputs[i].type()))
-        dys.back() = reshape(dys.back(), outputs[i].shape());
+      if (dys.back().type() !=
+          outputs[i].type())  // a check of the body that did not run would fail
+        fail(ErrorKind::unsupported, "if_else: no gradient of result ", i, ": it is ",
+             outputs[i].type(), " in body '", name, "' and ", site.y(i).type(), " in general");
     }
     for (const size_t i : smooth_inputs) xs.push_back(inputs[i]);
     const Values dxs = site.sweep(ys, dys, xs);
     for (size_t i = 0; i < dxs.size(); ++i) graph.output(text("dx", i), dxs[i]);
     return graph;
   };
+  Graph then = backward("then"), otherwise = backward("else");
   operands.insert(operands.end(), seeds.begin(), seeds.end());
-  const Values results = if_else(site.in(0), operands, backward("then"), backward("else"));
+  const Values results = if_else(site.in(0), operands, std::move(then), std::move(otherwise));
   for (size_t i = 0; i < results.size(); ++i) gradients[1 + smooth_inputs[i]] = results[i];
   return gradients;
 }

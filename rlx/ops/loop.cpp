@@ -84,7 +84,8 @@ void check_body(const InferSite& site, const Form& form, const Types& operands) 
 // How many rows the stacks have: what the run knows beforehand, or what it will tell.
 Dim rows_of(const InferSite& site, const Form& form) {
   const Dim most = site.has(0) ? max(site.host(0).elements[0], 0) : Dim(kMostIterations);
-  const bool decided = site.has(0) && (!form.conditional || (keeps_condition(form) && !site.has(1)));
+  const bool decided =
+      site.has(0) && (!form.conditional || (keeps_condition(form) && !site.has(1)));
   return decided || form.stacked == 0 ? most : site.fresh();
 }
 
@@ -120,8 +121,7 @@ Types infer(const InferSite& site) {
   const Dim rows = rows_of(site, form);
   for (size_t k = 0; k < form.stacked; ++k) {
     const TensorType& row = outputs[form.first_output() + form.carried + k];
-    for (const Dim& dim :
-         form.body.outputs()[form.first_output() + form.carried + k].value.shape())
+    for (const Dim& dim : form.body.outputs()[form.first_output() + form.carried + k].value.shape())
       require(!has_own_symbols(form.body, dim), op, ": output ", form.carried + k,
               " of the body is ", row,
               "; it must have the same shape in every iteration to be stacked");
@@ -211,12 +211,11 @@ Steps put_step(const Operand& row, const Operand& stack, const Dim& iteration,
         results[0] = inputs[1]->copy();  // the plan could not give the stack a place
       put_row(*inputs[0], iteration.value(symbols), results[0]);
     };
-    return Host{"stack_row", run, {row, LowerSite::named(stack, "", Access::read)}, {stack.value},
-                ""};
+    return Host{
+        "stack_row", run, {row, LowerSite::named(stack, "", Access::read)}, {stack.value}, ""};
   }
   Operand to = LowerSite::named(stack, "y", Access::write);
-  if (!fits_binding(stack.dtype, stack.shape, traits))
-    to.window = {iteration * size, size};
+  if (!fits_binding(stack.dtype, stack.shape, traits)) to.window = {iteration * size, size};
   return Dispatch{
       .kernel = kernel("stack_row"),
       .operands = {LowerSite::named(row, "x", Access::read), to},
@@ -260,7 +259,8 @@ Operand stack_place(const LowerSite& site, size_t result, const Dim& most) {
     return site.results[result];
   TensorType wide = type;
   wide.shape[0] = most;
-  if (!site.traits.on_host() && is_packed(type.dtype, site.traits)) wide.dtype = unpacked(type.dtype);
+  if (!site.traits.on_host() && is_packed(type.dtype, site.traits))
+    wide.dtype = unpacked(type.dtype);
   return site.temporary("stack", wide);
 }
 
@@ -331,8 +331,7 @@ Values histories(const GradientSite& site, const Form& form) {
   for (size_t i = 0; i < form.carried; ++i) again.output(text("was", i), given[1 + i]);
   Attrs attrs = site.attrs();
   attrs.set("body", shared_graph(std::move(again)));
-  const Values results =
-      results_of(site.in(0).apply(*site.node.op, site.inputs, attrs));
+  const Values results = results_of(site.in(0).apply(*site.node.op, site.inputs, attrs));
   return {results.begin() + static_cast<int64_t>(form.carried), results.end()};
 }
 
@@ -371,8 +370,8 @@ Gradients gradient(const GradientSite& site) {
   const auto inputs_like = [&](const char* name, const Values& values, bool are_rows) {
     Values inputs;
     for (size_t i = 0; i < values.size(); ++i)
-      inputs.push_back(back.input(text(name, i), are_rows ? row_of(values[i].type())
-                                                          : values[i].type()));
+      inputs.push_back(
+          back.input(text(name, i), are_rows ? row_of(values[i].type()) : values[i].type()));
     return inputs;
   };
   const Values seeds = inputs_like("seed", d_carried, false),
@@ -401,12 +400,12 @@ Gradients gradient(const GradientSite& site) {
   Values operands{site.in(0)};
   for (const Values* list : {&d_carried, &d_captured, &rows, &captured})
     operands.insert(operands.end(), list->begin(), list->end());
-  const Values results = results_of(
-      site.in(0).apply(*site.node.op, operands,
-                       {{"body", shared_graph(std::move(back))},
-                        {"scanned", static_cast<int64_t>(rows.size())},
-                        {"captured", static_cast<int64_t>(captured.size())},
-                        {"reverse", !form.reverse}}));
+  const Values results =
+      results_of(site.in(0).apply(*site.node.op, operands,
+                                  {{"body", shared_graph(std::move(back))},
+                                   {"scanned", static_cast<int64_t>(rows.size())},
+                                   {"captured", static_cast<int64_t>(captured.size())},
+                                   {"reverse", !form.reverse}}));
   Gradients gradients(site.inputs.size());
   size_t next = 0;
   for (const size_t i : carried_at) gradients[form.first + i] = results[next++];
@@ -454,12 +453,11 @@ Values loop(Value trip_count, const Values& carried, Graph body, const LoopOptio
   Values operands{trip_count};
   for (const Values* list : {&carried, &options.scanned, &options.captured})
     operands.insert(operands.end(), list->begin(), list->end());
-  return results_of(
-      trip_count.apply(loop_op(), operands,
-                       {{"body", shared_graph(std::move(body))},
-                        {"scanned", static_cast<int64_t>(options.scanned.size())},
-                        {"captured", static_cast<int64_t>(options.captured.size())},
-                        {"reverse", options.reverse}}));
+  return results_of(trip_count.apply(loop_op(), operands,
+                                     {{"body", shared_graph(std::move(body))},
+                                      {"scanned", static_cast<int64_t>(options.scanned.size())},
+                                      {"captured", static_cast<int64_t>(options.captured.size())},
+                                      {"reverse", options.reverse}}));
 }
 
 Values while_loop(Value most, Value condition, const Values& carried, Graph body,

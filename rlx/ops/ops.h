@@ -267,7 +267,7 @@ struct RopeOptions {
   std::string layout = "bhsd";
 };
 // x turned by the tables of its positions [S] or [B, S].
-Value rope(Value x, Value positions, const RopeOptions& options = {});
+Value rope_at(Value x, Value positions, const RopeOptions& options = {});
 
 Value gather(Value x, Value indices, int64_t axis = 0);
 // x with rows along `axis` at `indices` replaced by (or with `reduction` add, mul, max, min)
@@ -433,8 +433,8 @@ struct LoopOptions {
 // rows of further results, which are stacked.
 Values loop(Value count, const Values& carried, Graph body, const LoopOptions& options = {});
 // ONNX's Loop: while the condition holds and at most `most` times; either may be absent. The body's
-// inputs are the iteration, the condition (bool[]), the carried and the captured values; its outputs
-// the next condition, the next carried values, and rows to stack.
+// inputs are the iteration, the condition (bool[]), the carried and the captured values; its
+// outputs the next condition, the next carried values, and rows to stack.
 Values while_loop(Value most, Value condition, const Values& carried, Graph body,
                   const Values& captured = {});
 struct ScanOptions {

@@ -18,9 +18,11 @@ namespace {
 void check_operand(const InferSite& site, size_t i, const Dims& shape) {
   const TensorType& type = site.in(i);
   const std::string& name = site.op.inputs.names[i];
-  const bool right = i == kRecurrentLengths ? is_integer(type.dtype) : type.dtype == site.in(kRecurrentX).dtype;
+  const bool right =
+      i == kRecurrentLengths ? is_integer(type.dtype) : type.dtype == site.in(kRecurrentX).dtype;
   require(right && type.shape.size() == shape.size(), site.op.name, ": ", name, " is ", type,
-          ", it needs to be ", i == kRecurrentLengths ? "integers " : text(site.in(kRecurrentX).dtype), shape);
+          ", it needs to be ",
+          i == kRecurrentLengths ? "integers " : text(site.in(kRecurrentX).dtype), shape);
   for (size_t d = 0; d < shape.size(); ++d)
     site.equal(type.shape[d], shape[d], text(name, ' ', type, " does not fit ", shape));
 }
@@ -34,7 +36,8 @@ Types infer(const InferSite& site) {
   const Dim rows = Dim(form.gates) * form.hidden;
   check_operand(site, kRecurrentW, {form.directions, rows, form.inputs});
   check_operand(site, kRecurrentR, {form.directions, rows, form.hidden});
-  if (site.has(kRecurrentBias)) check_operand(site, kRecurrentBias, {form.directions, rows * Dim(2)});
+  if (site.has(kRecurrentBias))
+    check_operand(site, kRecurrentBias, {form.directions, rows * Dim(2)});
   if (site.has(kRecurrentLengths)) check_operand(site, kRecurrentLengths, {form.batches});
   for (const size_t i : {kRecurrentInitialH, kRecurrentInitialC})
     if (site.has(i)) check_operand(site, i, form.state());
@@ -52,8 +55,10 @@ class Cell {
       : site_(site), form_(form), d_(d), b_(b), hidden_(form.hidden.number()) {
     const int64_t at = (form.batch_first ? b * form.directions + d : d * form.batches.number() + b);
     for (int64_t u = 0; u < hidden_; ++u) {
-      h.push_back(site.has(kRecurrentInitialH) ? site.in(kRecurrentInitialH).at(at * hidden_ + u) : 0);
-      c.push_back(site.has(kRecurrentInitialC) ? site.in(kRecurrentInitialC).at(at * hidden_ + u) : 0);
+      h.push_back(site.has(kRecurrentInitialH) ? site.in(kRecurrentInitialH).at(at * hidden_ + u)
+                                               : 0);
+      c.push_back(site.has(kRecurrentInitialC) ? site.in(kRecurrentInitialC).at(at * hidden_ + u)
+                                               : 0);
     }
   }
   std::vector<double> h, c;
@@ -75,7 +80,9 @@ class Cell {
   }
   double bias(int64_t half, int64_t gate, int64_t u) const {
     const int64_t rows = form_.gates * hidden_;
-    return site_.has(kRecurrentBias) ? site_.in(kRecurrentBias).at((2 * d_ + half) * rows + gate * hidden_ + u) : 0;
+    return site_.has(kRecurrentBias)
+               ? site_.in(kRecurrentBias).at((2 * d_ + half) * rows + gate * hidden_ + u)
+               : 0;
   }
   double from_x(int64_t time, int64_t gate, int64_t u) const {
     const int64_t inputs = form_.inputs.number(), steps = form_.steps.number();
@@ -94,7 +101,9 @@ class Cell {
     return total;
   }
   double peephole(int64_t which, int64_t u) const {
-    return site_.has(kRecurrentPeepholes) ? site_.in(kRecurrentPeepholes).at((3 * d_ + which) * hidden_ + u) : 0;
+    return site_.has(kRecurrentPeepholes)
+               ? site_.in(kRecurrentPeepholes).at((3 * d_ + which) * hidden_ + u)
+               : 0;
   }
   void lstm(int64_t time) {
     std::vector<double> next_h, next_c;
@@ -134,15 +143,17 @@ class Cell {
 };
 
 void reference(const ReferenceSite& site) {
-  const RecurrentForm form(site.op, site.in(kRecurrentX).shape(), site.in(kRecurrentR).shape(), site.attrs);
+  const RecurrentForm form(site.op, site.in(kRecurrentX).shape(), site.in(kRecurrentR).shape(),
+                           site.attrs);
   const int64_t steps = form.steps.number(), batches = form.batches.number(),
                 hidden = form.hidden.number();
   for (int64_t d = 0; d < form.directions; ++d)
     for (int64_t b = 0; b < batches; ++b) {
       Cell cell(site, form, d, b);
       const int64_t length =
-          site.has(kRecurrentLengths) ? std::clamp<int64_t>(site.in(kRecurrentLengths).integer_at(b), 0, steps)
-                             : steps;
+          site.has(kRecurrentLengths)
+              ? std::clamp<int64_t>(site.in(kRecurrentLengths).integer_at(b), 0, steps)
+              : steps;
       for (int64_t t = 0; t < steps; ++t) {
         const bool reverse = form.reverse || d == 1, over = t >= length;
         const int64_t time = reverse && !over ? length - 1 - t : t;
@@ -169,8 +180,8 @@ Steps input_product(const LowerSite& site, const RecurrentForm& form, const Oper
   product.n = Dim(form.gates) * form.hidden;
   product.k = form.inputs;
   product.a = {flat(x), x.layout.offset, {0}, by_batch, x.layout.strides[2]};
-  product.b = {flat(w), w.layout.offset, {w.layout.strides[0]}, w.layout.strides[2],
-               w.layout.strides[1]};
+  product.b = {
+      flat(w), w.layout.offset, {w.layout.strides[0]}, w.layout.strides[2], w.layout.strides[1]};
   if (by_step == by_batch * form.batches) {  // steps and batches are rows of one matrix
     product.batch = {form.directions};
     product.m = form.steps * form.batches;
@@ -192,12 +203,13 @@ Dispatch step_dispatch(const LowerSite& site, const RecurrentForm& form, const O
   Dispatch dispatch;
   dispatch.kernel = kernel(name, {"numbers", "functions", "recurrent"});
   dispatch.operands = {LowerSite::named(gates, "gates", Access::read), site.read("r", kRecurrentR)};
-  dispatch.prelude = activation_functions(form.activations, static_cast<size_t>(form.directions),
-                                          form.clip);
+  dispatch.prelude =
+      activation_functions(form.activations, static_cast<size_t>(form.directions), form.clip);
   const auto optional = [&](size_t i, const std::string& operand, const std::string& head,
                             const std::string& given, const std::string& absent) {
     if (site.has(i)) dispatch.operands.push_back(site.read(operand, i));
-    dispatch.prelude.push_back(text("fn ", head, " { return ", site.has(i) ? given : absent, "; }"));
+    dispatch.prelude.push_back(
+        text("fn ", head, " { return ", site.has(i) ? given : absent, "; }"));
   };
   optional(kRecurrentBias, "bias", "bias_at(i: u32) -> f32", "load_bias(i)", "0.0");
   optional(kRecurrentLengths, "lengths", "length_of(b: u32) -> u32",
@@ -251,7 +263,8 @@ Operand updated(const Operand& operand, const char* name) {
 
 Steps lower(const LowerSite& site) {
   const OpDef& op = *site.node.op;
-  const RecurrentForm form(op, site.in(kRecurrentX).shape, site.in(kRecurrentR).shape, site.attrs());
+  const RecurrentForm form(op, site.in(kRecurrentX).shape, site.in(kRecurrentR).shape,
+                           site.attrs());
   const std::string counter = text("step.", site.results[0].value);
   const Dim states = form.states();
   const Operand gates = site.temporary(
@@ -293,7 +306,8 @@ Steps lower(const LowerSite& site) {
   }
   steps.add(Clear{y.value});  // it then lives through the whole loop
   steps.add(Loop{form.steps, counter, std::move(body)});
-  if (packed) steps.append(copy_view(LowerSite::named(y, "x", Access::read), site.results[0], site.traits));
+  if (packed)
+    steps.append(copy_view(LowerSite::named(y, "x", Access::read), site.results[0], site.traits));
   steps.append(final_state(site, form, h, mod(form.steps, 2) * states, 1));
   if (c) steps.append(final_state(site, form, *c, 0, 2));
   return steps;
@@ -373,14 +387,14 @@ Values lstm(Value x, Value w, Value r, const RecurrentOptions& options) {
 Values gru(Value x, Value w, Value r, const RecurrentOptions& options) {
   Attrs attrs = attrs_of(options);
   attrs.set("linear_before_reset", options.linear_before_reset);
-  return results_of(x.apply(
-      gru_op(), {x, w, r, options.bias, options.sequence_lens, options.initial_h}, attrs));
+  return results_of(
+      x.apply(gru_op(), {x, w, r, options.bias, options.sequence_lens, options.initial_h}, attrs));
 }
 
 Values rnn(Value x, Value w, Value r, const RecurrentOptions& options) {
-  return results_of(
-      x.apply(rnn_op(), {x, w, r, options.bias, options.sequence_lens, options.initial_h},
-              attrs_of(options)));
+  return results_of(x.apply(rnn_op(),
+                            {x, w, r, options.bias, options.sequence_lens, options.initial_h},
+                            attrs_of(options)));
 }
 
 }  // namespace rlx

@@ -22,16 +22,10 @@ std::vector<std::string> activation_functions(const std::vector<CellActivation>&
 std::vector<CellActivation> cell_activations(const std::string& op, const Strings& defaults,
                                              size_t directions, const Attrs& attrs);
 
-enum RecurrentOperand : size_t {
-  kRecurrentX,
-  kRecurrentW,
-  kRecurrentR,
-  kRecurrentBias,
-  kRecurrentLengths,
-  kRecurrentInitialH,
-  kRecurrentInitialC,
-  kRecurrentPeepholes
-};
+// Operands by number; only an lstm has the last two.
+constexpr size_t kRecurrentX = 0, kRecurrentW = 1, kRecurrentR = 2, kRecurrentBias = 3,
+                 kRecurrentLengths = 4, kRecurrentInitialH = 5, kRecurrentInitialC = 6,
+                 kRecurrentPeepholes = 7;
 
 // Extents and options of a node.
 struct RecurrentForm {

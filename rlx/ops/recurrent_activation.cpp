@@ -22,7 +22,9 @@ constexpr Row kRows[] = {
     {"elu", [](double x, double a, double) { return x < 0 ? a * std::expm1(x) : x; },
      "select(x, alpha * expm1_f32(x), x < 0.0)", true, false, 1, 0},
     {"hardsigmoid",
-     [](double x, double a, double b) { return std::isnan(x) ? x : std::clamp(a * x + b, 0.0, 1.0); },
+     [](double x, double a, double b) {
+       return std::isnan(x) ? x : std::clamp(a * x + b, 0.0, 1.0);
+     },
      "select(clamp(alpha * x + beta, 0.0, 1.0), x, is_nan(x))", true, true, 0.2, 0.5},
     {"leakyrelu", [](double x, double a, double) { return x < 0 ? a * x : x; },
      "select(x, alpha * x, x < 0.0)", true, false, 0.01, 0},
@@ -67,14 +69,15 @@ std::vector<std::string> activation_functions(const std::vector<CellActivation>&
   };
   std::vector<std::string> functions;
   for (size_t i = 0; i < each; ++i) {
-    std::string function = text("fn activate_", i, "(d: u32, value: f32) -> f32 {\n  let x = ",
-                                clip > 0 ? text("clipped(value, ", number(clip), ")") : "value",
-                                ";\n");
+    std::string function =
+        text("fn activate_", i, "(d: u32, value: f32) -> f32 {\n  let x = ",
+             clip > 0 ? text("clipped(value, ", number(clip), ")") : "value", ";\n");
     for (size_t d = directions; d-- > 0;) {
       const CellActivation& activation = activations[d * each + i];
-      function += text("  ", d > 0 ? "if (d == 1u) " : "", "{\n    let alpha = ",
-                       number(activation.alpha), ";\n    let beta = ", number(activation.beta),
-                       ";\n    return ", row_of(activation.name).wgsl, ";\n  }\n");
+      function +=
+          text("  ", d > 0 ? "if (d == 1u) " : "", "{\n    let alpha = ", number(activation.alpha),
+               ";\n    let beta = ", number(activation.beta), ";\n    return ",
+               row_of(activation.name).wgsl, ";\n  }\n");
     }
     functions.push_back(function + "}");
   }
@@ -110,7 +113,9 @@ std::vector<CellActivation> cell_activations(const std::string& op, const String
 
 RecurrentForm::RecurrentForm(const OpDef& op, const Dims& x, const Dims& r, const Attrs& attrs)
     : lstm(op.name == "lstm"),
-      gates(lstm ? 4 : op.name == "gru" ? 3 : 1),
+      gates(lstm               ? 4
+            : op.name == "gru" ? 3
+                               : 1),
       clip(attrs.get<double>("clip")) {
   const std::string& direction = attrs.get<std::string>("direction");
   const int64_t layout = attrs.get<int64_t>("layout");

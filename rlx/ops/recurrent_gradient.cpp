@@ -115,8 +115,8 @@ class Direction {
       return p.present() ? part(sums, gate) + part(p, which) * cell : part(sums, gate);
     };
     const Value i = act(0, peeped(0, 0, before));
-    const Value f = attrs_.get<bool>("input_forget") ? scalar(i, 1) - i
-                                                     : act(0, peeped(2, 2, before));
+    const Value f =
+        attrs_.get<bool>("input_forget") ? scalar(i, 1) - i : act(0, peeped(2, 2, before));
     const Value c = f * before + i * act(1, part(sums, 3));
     return {act(0, peeped(1, 1, c)) * act(2, c), c};
   }
@@ -164,8 +164,8 @@ Gradients recurrent_gradient(const GradientSite& site) {
   const OpDef& op = *site.node.op;
   const RecurrentForm form(op, site.in(kRecurrentX).shape(), site.in(kRecurrentR).shape(),
                            site.attrs());
-  require(form.hidden.is_number(), op.name,
-          ": the gradient needs a number of units, got ", form.hidden);
+  require(form.hidden.is_number(), op.name, ": the gradient needs a number of units, got ",
+          form.hidden);
   Graph graph;
   Values operands, given, xs, ys, dys;
   std::vector<size_t> smooth;

@@ -22,8 +22,7 @@ std::vector<Tensor> run(Net net, const Tensor& x, const Tensor& w, const Tensor&
   Graph graph;
   RecurrentOptions options;
   if (set) set(graph, options);
-  const Values out =
-      net(graph.constant(x), graph.constant(w), graph.constant(r), options);
+  const Values out = net(graph.constant(x), graph.constant(w), graph.constant(r), options);
   for (size_t i = 0; i < out.size(); ++i) graph.output(text(i), out[i]);
   const TensorMap outputs = evaluate(graph, {}).outputs;
   std::vector<Tensor> results;
@@ -57,11 +56,11 @@ TEST(Rnn, ReverseStartsAtTheEnd) {
 
 TEST(Rnn, AShorterSequenceKeepsItsLastState) {
   const Tensor x = filled({2, 2, 1}, {1, 1, 2, 2});
-  const auto out = run(rnn, x, filled({1, 1, 1}, {1}), filled({1, 1, 1}, {0}),
-                       [](Graph& graph, RecurrentOptions& options) {
-                         options.sequence_lens =
-                             graph.constant(Tensor::of(DType::i32, {2}, {1, 2}));
-                       });
+  const auto out =
+      run(rnn, x, filled({1, 1, 1}, {1}), filled({1, 1, 1}, {0}),
+          [](Graph& graph, RecurrentOptions& options) {
+            options.sequence_lens = graph.constant(Tensor::of(DType::i32, {2}, {1, 2}));
+          });
   expect_near(out[0], {std::tanh(1.0), std::tanh(1.0), 0, std::tanh(2.0)});
   expect_near(out[1], {std::tanh(1.0), std::tanh(2.0)});
 }
@@ -167,8 +166,7 @@ std::string error_of(const TensorType& x, const TensorType& w, const RecurrentOp
 
 TEST(Recurrent, ErrorsNameOperandsAndOptions) {
   const TensorType x = f32({3, 1, 4}), w = f32({1, 2, 4});
-  EXPECT_EQ(error_of(x, f32({1, 2, 5}), {}),
-            "rnn: w f32[1, 2, 5] does not fit [1, 2, 4]: 5 and 4");
+  EXPECT_EQ(error_of(x, f32({1, 2, 5}), {}), "rnn: w f32[1, 2, 5] does not fit [1, 2, 4]: 5 and 4");
   EXPECT_EQ(error_of(f32({3, 4}), w, {}), "rnn: x is f32[3, 4], it needs floats of rank 3");
   EXPECT_EQ(error_of(x, w, {.direction = "up"}),
             "rnn: direction 'up' is none of forward, reverse, bidirectional");

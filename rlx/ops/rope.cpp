@@ -38,8 +38,8 @@ Types infer(const InferSite& site) {
     require(table->shape.back().is_number(), "rope: a table is ", *table,
             ", its n_rot / 2 needs to be a number");
     const std::string what = text("table ", *table, " does not fit x ", x);
-    site.equal(table->shape[table->shape.size() - 2],
-               Form(x.shape, table->shape, layout).positions, what);
+    site.equal(table->shape[table->shape.size() - 2], Form(x.shape, table->shape, layout).positions,
+               what);
     if (per_batch) site.equal(table->shape[0], x.shape[0], what);
   }
   require(rank(cosines) == rank(sines), "rope: cos ", cosines, " and sin ", sines, " differ");
@@ -153,9 +153,9 @@ RopeTables rope_tables(Value positions, int64_t n_rot, double theta) {
   return {cos(angles), sin(angles)};
 }
 
-Value rope(Value x, Value positions, const RopeOptions& options) {
+Value rope_at(Value x, Value positions, const RopeOptions& options) {
   const Dim& size = x.shape().back();
-  require(options.n_rot >= 0 || size.is_number(), "rope: x is ", x.type(),
+  require(options.n_rot >= 0 || size.is_number(), "rope_at: x is ", x.type(),
           ", whose last dim needs to be a number where n_rot is not given");
   const RopeTables tables =
       rope_tables(positions, options.n_rot < 0 ? size.number() : options.n_rot, options.theta);

@@ -53,8 +53,8 @@ TEST(Rope, PositionsMayComeBeforeHeadsAndDifferByBatch) {
   const Tensor x = Tensor::of(DType::f32, {2, 1, 2, 2}, {1, 2, 3, 4, 1, 2, 3, 4});
   const Tensor cosines = Tensor::of(DType::f32, {2, 1, 1}, {1, 0}),
                sines = Tensor::of(DType::f32, {2, 1, 1}, {0, 1});
-  graph.output("y", rope(graph.constant(x), graph.constant(cosines), graph.constant(sines), false,
-                         "bshd"));
+  graph.output(
+      "y", rope(graph.constant(x), graph.constant(cosines), graph.constant(sines), false, "bshd"));
   expect_values(evaluate(graph, {}).outputs.at("y"), {1, 2, 3, 4, -2, 1, -4, 3});
 }
 

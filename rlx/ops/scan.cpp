@@ -1,5 +1,5 @@
-// scan(states, scanned, body): ONNX's Scan as a loop over the rows of values whose axes were moved to
-// the front, which costs nothing: they are views.
+// scan(states, scanned, body): ONNX's Scan as a loop over the rows of values whose axes were moved
+// to the front, which costs nothing: they are views.
 
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/kernel.h"
@@ -17,8 +17,12 @@ Value moved_axis(Value x, size_t axis, bool to_front) {
   if (axis == 0) return x;
   Ints order;
   for (size_t d = 0; d < x.shape().size(); ++d) {
-    const size_t from = to_front ? (d == 0 ? axis : d <= axis ? d - 1 : d)
-                                 : (d == axis ? 0 : d < axis ? d + 1 : d);
+    const size_t from = to_front ? (d == 0      ? axis
+                                    : d <= axis ? d - 1
+                                                : d)
+                                 : (d == axis  ? 0
+                                    : d < axis ? d + 1
+                                               : d);
     order.push_back(static_cast<int64_t>(from));
   }
   return transpose(x, order);
