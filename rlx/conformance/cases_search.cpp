@@ -123,13 +123,25 @@ void add_sets(Cases& cases) {
                    .inputs = {normal(boolean({"n", 3}))},
                    .why = "of a symbolic extent",
                    .symbols = {{"n", 5}}});
-  for (const int64_t axis : {0, 1})
+  for (const int64_t axis : {0, 1, -2})
     cases.push_back({.op = "argsort",
                      .inputs = {normal(f32({5, 67}))},
                      .why = "the order alone",
                      .compose = [axis](const Values& in) -> Values {
                        return {argsort(in[0], axis, axis == 1)};
                      }});
+  const auto largest = [&](const TensorType& x, int64_t k, int64_t axis, const char* why) {
+    cases.push_back({.op = "top_k",
+                     .inputs = {normal(x)},
+                     .attrs = {{"k", k}, {"axis", axis}, {"largest", true}},
+                     .why = why,
+                     .gradient = false});
+  };
+  largest(f32({2, 2100}), 3, 1, "few of a long row: only those are merged");
+  largest(i32({1100, 2}), 5, 0, "few of a long column, with equals");
+  largest(f32({2, 1300}), 600, 1, "more than a block sorts");
+  largest(f16({70, 9}), 2, 1, "few of many short rows");
+  largest(i32({5, 40}), 40, 1, "all of short rows, with equals");
   // A device goes on with an extent that the data told.
   cases.push_back({.op = "unique",
                    .inputs = {normal(i32({130}))},

@@ -24,9 +24,9 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   if (place.row >= params.row_count || own >= params.keep || run * width + own >= params.row_length) { return; }
   let source = params.level % 2u * params.count;
   let row_start = place.row * params.row_length;
-  let from = source + row_start + run * width + own;
-  let key = load_keys(from);
-  let index = load_order(from);
+  let here = source + row_start + run * width + own;
+  let key = load_keys(here);
+  let index = load_order(here);
 
   let other = (run ^ 1u) * width;
   var low = 0u;
