@@ -1,5 +1,7 @@
 // eye_like(x, dtype, k): a matrix of x's shape with ones on the k-th diagonal, zeros elsewhere.
 
+#include <algorithm>
+
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
@@ -27,7 +29,7 @@ void reference(const ReferenceSite& site) {
 Steps lower(const LowerSite& site) {
   const Dims& shape = site.out().shape;
   constexpr int64_t kFar = int64_t{1} << 30;
-  const Dim k = smaller(larger(site.attrs().get<int64_t>("k"), -kFar), kFar);
+  const Dim k = std::clamp(site.attrs().get<int64_t>("k"), -kFar, kFar);
   const std::string type = site.compute_type(site.out().dtype);
   const std::string one = type == "bool"        ? "true"
                           : type == "vec2<f32>" ? "vec2<f32>(1.0, 0.0)"

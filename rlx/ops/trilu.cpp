@@ -1,6 +1,8 @@
 // trilu(x, upper, k): x with zeros below (or, where it keeps the lower part, above) the k-th
 // diagonal of its last two dims.
 
+#include <algorithm>
+
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
@@ -31,11 +33,17 @@ void reference(const ReferenceSite& site) {
   }
 }
 
+// Any diagonal this far away is the same, and counts in 32 bits.
+Dim near(const Dim& k) {
+  constexpr int64_t kFar = int64_t{1} << 30;
+  if (k.is_number()) return std::clamp(k.number(), -kFar, kFar);
+  return smaller(larger(k, -kFar), kFar);
+}
+
 Steps lower(const LowerSite& site) {
   const Dims& shape = site.in(0).shape;
   const bool operand = site.node.inputs.size() > 1 && site.node.inputs[1].present();
   const Dim k = operand ? site.host(1).elements[0] : Dim(site.attrs().get<int64_t>("k"));
-  constexpr int64_t kFar = int64_t{1} << 30;
   const std::string type = site.compute_type(site.out().dtype);
   return generate(
       {.name = "trilu",
@@ -45,7 +53,7 @@ Steps lower(const LowerSite& site) {
                           site.attrs().get<bool>("upper") ? ">= k" : "<= k", ")"),
        .params = {{"rows", shape[shape.size() - 2]},
                   {"columns", shape.back()},
-                  Param::signed_number("k", smaller(larger(k, -kFar), kFar))}},
+                  Param::signed_number("k", near(k))}},
       site.traits);
 }
 
