@@ -13,7 +13,8 @@ TEST(GroupedMatmul, FlagsAnExpertOutOfRangeOnEveryDevice) {
   Graph graph;
   graph.output("y", grouped_matmul(graph.input("x", f32({3, 2})), graph.input("w", f32({2, 2, 5})),
                                    graph.input("expert", i32({3}))));
-  const TensorMap inputs = {{"x", Tensor(DType::f32, {3, 2})}, {"w", Tensor(DType::f32, {2, 2, 5})}};
+  const TensorMap inputs = {{"x", Tensor(DType::f32, {3, 2})},
+                            {"w", Tensor(DType::f32, {2, 2, 5})}};
   for (const Device& device : test_devices()) {
     SCOPED_TRACE(device.name());
     const Program program = compile(graph, {.device = device});

@@ -13,7 +13,8 @@ const OpDef& conv_transpose_op();
 
 namespace {
 
-// Where y begins and ends, by axis. The extents of y are given, or x's and the pads say.
+// Where y begins and ends, by axis: as output_shape says, or as the pads do. `extents` gives y's
+// end beside the pads: conv's input, whose last elements its windows may not have reached.
 struct Form {
   Windows windows;
   int64_t groups;
