@@ -3,6 +3,7 @@
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/ops.h"
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
@@ -14,16 +15,6 @@ Tensor list(std::initializer_list<double> values) {
 void expect_values(const Tensor& got, const std::vector<double>& wanted) {
   ASSERT_EQ(got.count(), static_cast<int64_t>(wanted.size()));
   for (int64_t i = 0; i < got.count(); ++i) EXPECT_EQ(got.at(i), wanted[size_t(i)]) << "at " << i;
-}
-
-template <class F>
-std::string error_of(const F& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 // state + row, and that sum as a row.
@@ -99,15 +90,16 @@ TEST(Loop, ReverseCountsDownAndStacksWhereItReads) {
 }
 
 // Adds 3 to x until it is beyond 10.
-Values past_ten(Value most, Value condition, Value x) {
+Values past_ten(Value most, Value condition, Value start) {
   Graph body;
   body.input("iteration", i64({}));
   body.input("condition", boolean({}));
-  const Value next = body.input("x", f32({})) + scalar(body.value(2), 3);
+  const Value x = body.input("x", f32({}));
+  const Value next = x + scalar(x, 3);
   body.output("condition", less(next, scalar(next, 10)));
   body.output("next", next);
   body.output("row", next);
-  return while_loop(most, condition, {x}, std::move(body));
+  return while_loop(most, condition, {start}, std::move(body));
 }
 
 TEST(WhileLoop, EndsByItsConditionOrItsCount) {
