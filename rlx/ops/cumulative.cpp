@@ -80,7 +80,7 @@ Dispatch scan_dispatch(const Chunked& in, std::vector<Operand> operands,
                        bool totals) {
   constexpr int64_t kWorkgroup = 64;
   return {
-      .kernel = kernel("scan"),
+      .kernel = kernel("cumulative"),
       .operands = std::move(operands),
       .constants = {{"EXCLUSIVE", exclusive}, {"REVERSE", reverse}, {"TOTALS", totals}},
       .params = {{"row_count", in.rows},
