@@ -169,6 +169,7 @@ void add_more_reductions(Cases& cases) {
       cases.push_back({.op = any ? "reduce_any" : "reduce_all",
                        .inputs = {normal(boolean(Dims(shape)))},
                        .why = "of bools",
+                       .gradient = false,
                        .compose = [any](const Values& in) -> Values {
                          return {any ? reduce_any(in[0], {1}) : reduce_all(in[0], {0}, true)};
                        }});

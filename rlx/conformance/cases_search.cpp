@@ -127,6 +127,7 @@ void add_sets(Cases& cases) {
     cases.push_back({.op = "argsort",
                      .inputs = {normal(f32({5, 67}))},
                      .why = "the order alone",
+                     .gradient = false,
                      .compose = [axis](const Values& in) -> Values {
                        return {argsort(in[0], axis, axis == 1)};
                      }});
