@@ -16,7 +16,7 @@ class Sequence : public testing::TestWithParam<size_t> {
   const Device& device() const { return test_devices()[GetParam()]; }
 };
 INSTANTIATE_TEST_SUITE_P(EveryDevice, Sequence, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& info) { return test_devices()[info.param].name(); });
+                         [](const auto& at) { return test_devices()[at.param].name(); });
 
 Tensor ramp(const Shape& shape) {
   Tensor tensor(DType::f32, shape);
