@@ -1,4 +1,4 @@
-// Rows for the activations, on their own and inside linear and conv2d, and for prelu.
+// Rows for the activations, on their own and inside linear and conv, and for prelu.
 
 #include "rlx/conformance/unary_cases.h"
 #include "rlx/ops/activation.h"
@@ -61,7 +61,7 @@ void add_fused(Cases& cases) {
                      .why = text("with ", name),
                      .terms = 7});
     cases.push_back(
-        {.op = "conv2d",
+        {.op = "conv",
          .inputs = {normal(f32({1, 2, 5, 4})), normal(f32({3, 2, 2, 2})), normal(f32({3}))},
          .attrs = {{"activation", name}},
          .why = text("with ", name),

@@ -15,7 +15,6 @@ const OpDef& batch_norm_op();
 const OpDef& cast_op();
 const OpDef& causal_mask_op();
 const OpDef& concat_op();
-const OpDef& conv2d_op();
 const OpDef& conv_integer_op();
 const OpDef& conv_op();
 const OpDef& conv_transpose_op();
@@ -110,7 +109,6 @@ constexpr Definition kOps[] = {
     cast_op,               //
     causal_mask_op,        //
     concat_op,             //
-    conv2d_op,             //
     conv_integer_op,       //
     conv_op,               //
     conv_transpose_op,     //
