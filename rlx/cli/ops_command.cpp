@@ -1,8 +1,11 @@
 // rlx ops: which op works on which device for which dtypes, found by running every row now.
 
+#include <iomanip>
+
 #include "rlx/cli/commands.h"
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/kernels.h"
+#include "rlx/conformance/op_times.h"
 #include "rlx/conformance/support.h"
 #include "rlx/ops/catalog.h"
 
@@ -10,7 +13,8 @@ namespace rlx::cli {
 namespace {
 
 struct OpsOptions {
-  bool json = false, markdown = false, details = false, kernels = false, fingerprints = false;
+  bool json = false, markdown = false, details = false, kernels = false, fingerprints = false,
+       times = false;
   std::vector<std::string> devices, names;
 };
 
@@ -45,7 +49,20 @@ void print_kernels(const OpsOptions& options, Context& context) {
       context.out << "// " << op.op << ", a device " << op.device << '\n' << module << '\n';
 }
 
+void print_times(const OpsOptions& options, Context& context) {
+  constexpr int64_t kLeastBytes = 16384;  // less says more of a dispatch than of a kernel
+  for (const Device& device : chosen_devices(options, context)) {
+    if (device.is_cpu()) continue;
+    context.out << "times a copy of as many bytes on " << device.name()
+                << ", largest row of each\n";
+    for (const OpTime& time : op_times(chosen_rows(options), catalog(), device, kLeastBytes))
+      context.out << text(std::fixed, std::setprecision(1), std::setw(8), time.ratio(), "  ",
+                          std::setw(9), time.microseconds, " us  ", time.row, '\n');
+  }
+}
+
 void list_ops(const OpsOptions& options, Context& context) {
+  if (options.times) return print_times(options, context);
   if (options.kernels || options.fingerprints) return print_kernels(options, context);
   SupportOptions support;
   support.progress = [&](size_t done, size_t all) {
@@ -84,6 +101,7 @@ void add_ops_command(CLI::App& app, Context& context) {
   command->add_flag("--kernels", options->kernels, "Print the WGSL modules of the rows");
   command->add_flag("--fingerprints", options->fingerprints,
                     "Print a hash of those modules, a line for each op");
+  command->add_flag("--times", options->times, "Time the kernels against a copy of as many bytes");
   command->add_flag("--json", options->json, "Print one JSON array");
   command->add_option("--device", options->devices, "Try this device; may be repeated (all)")
       ->take_all();

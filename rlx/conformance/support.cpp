@@ -76,7 +76,7 @@ std::vector<Subject> subjects_of(const std::vector<OpCase>& rows, const OpSet& o
   for (const OpCase& row : rows) {
     Subject& subject = subjects[row.op];
     subject.name = row.op;
-    if (!row.compose) subject.op = ops.at(row.op);
+    if (const OpRef* op = ops.find(row.op)) subject.op = *op;
     subject.rows.push_back(&row);
   }
   std::vector<Subject> list;
