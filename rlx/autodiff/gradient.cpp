@@ -1,5 +1,6 @@
 #include "rlx/autodiff/gradient.h"
 
+#include <algorithm>
 #include <map>
 
 #include "rlx/ops/ops.h"
@@ -18,23 +19,25 @@ std::vector<bool> dependents(const GraphData& graph, const Values& xs, int last)
   return depends;
 }
 
-}  // namespace
-
-Values gradient(Value y, const Values& xs, Value seed) {
-  require(is_float(y.dtype()), "gradient: of ", y.type(), ", which is not a float");
-  if (!seed.present()) seed = expand(scalar(y, 1), y.shape());
-  require(seed.type() == y.type(), "gradient: the seed is ", seed.type(), ", it must be like ",
-          y.type());
-  const std::vector<bool> depends = dependents(*y.graph, xs, y.node);
-  std::map<std::pair<int, int>, Value> gradients{{{y.node, y.result}, seed}};
-  for (int at = y.node; at >= 0; --at) {
+Values sweep(const Values& ys, const Values& seeds, const Values& xs) {
+  if (xs.empty()) return {};
+  GraphData* graph = xs[0].graph;
+  std::map<std::pair<int, int>, Value> gradients;
+  int last = -1;
+  for (size_t i = 0; i < ys.size(); ++i) {
+    const auto [it, first] = gradients.emplace(std::pair(ys[i].node, ys[i].result), seeds[i]);
+    if (!first) it->second = it->second + seeds[i];
+    last = std::max(last, ys[i].node);
+  }
+  const std::vector<bool> depends = dependents(*graph, xs, last);
+  for (int at = last; at >= 0; --at) {
     if (!depends[size_t(at)]) continue;
-    const Node& node = y.graph->nodes[size_t(at)];
+    const Node& node = graph->nodes[size_t(at)];
     if (is_source(node)) continue;
-    GradientSite site{node, node.inputs, {}, {}};
+    GradientSite site{node, node.inputs, {}, {}, sweep};
     bool any = false;
     for (int r = 0; r < static_cast<int>(node.types.size()); ++r) {
-      site.results.push_back({y.graph, at, r});
+      site.results.push_back({graph, at, r});
       const auto found = gradients.find({at, r});
       site.result_gradients.push_back(found == gradients.end() ? std::nullopt
                                                                : std::optional(found->second));
@@ -59,6 +62,16 @@ Values gradient(Value y, const Values& xs, Value seed) {
     results.push_back(found != gradients.end() ? found->second : expand(scalar(x, 0), x.shape()));
   }
   return results;
+}
+
+}  // namespace
+
+Values gradient(Value y, const Values& xs, Value seed) {
+  require(is_float(y.dtype()), "gradient: of ", y.type(), ", which is not a float");
+  if (!seed.present()) seed = expand(scalar(y, 1), y.shape());
+  require(seed.type() == y.type(), "gradient: the seed is ", seed.type(), ", it must be like ",
+          y.type());
+  return sweep({y}, {seed}, xs);
 }
 
 }  // namespace rlx

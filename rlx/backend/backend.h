@@ -112,7 +112,7 @@ class RunBinding {
     uint64_t version;
   };
   std::vector<Seen> seen_;
-  Binding binding_;
+  Binding binding_, by_inputs_;  // as the run knows it; as the inputs alone told it
 };
 
 // Element i of the operand's logical tensor, gathered from the tensor that holds it.

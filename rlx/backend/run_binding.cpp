@@ -87,7 +87,11 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
     seen = {dtype, shape, identity, version};
     same = false;
   }
-  if (same && !first) return false;
+  if (same && !first) {
+    // What the data of the last run told is forgotten: this run's may tell something else.
+    if (binding_.symbols.size() != by_inputs_.symbols.size()) binding_ = by_inputs_;
+    return false;
+  }
 
   binding_ = {};
   try {
@@ -106,6 +110,7 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
     }
     compiled.binder.bind_inputs(inputs, binding_);
     compiled.binder.resolve(binding_);
+    by_inputs_ = binding_;
   } catch (...) {
     seen_.clear();  // a binding that failed is none
     throw;

@@ -60,6 +60,7 @@ struct StepCounter {
     found.host_steps.push_back(
         {"fetch", known ? nodes[static_cast<size_t>(node)].name : "", fetch.reason});
   }
+  void add(const Bind&, int) { ++found.steps["bind"]; }
   void add(const If& branch, int) {
     ++found.steps["if"];
     count(branch.then);

@@ -2,34 +2,12 @@
 
 #include <algorithm>
 
+#include "rlx/codegen/each_element.h"
 #include "rlx/codegen/render.h"
 #include "rlx/ops/lib/library.h"
 
 namespace rlx {
 namespace {
-
-// The main of a kernel that stores element by element, and of one that stores whole words.
-constexpr const char* kStoreElements = R"(
-@compute @workgroup_size(WORKGROUP)
-fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let i = params.first + workgroup_index(ids) * WORKGROUP + lane;
-  if (i >= params.end) { return; }
-  store_result(i, compute(i));
-}
-)";
-constexpr const char* kStoreWords = R"(
-@compute @workgroup_size(WORKGROUP)
-fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let word = params.first / PER_WORD + workgroup_index(ids) * WORKGROUP + lane;
-  if (word * PER_WORD >= params.end) { return; }
-  var bits = 0u;
-  for (var k = 0u; k < PER_WORD; k++) {
-    let i = word * PER_WORD + k;
-    if (i < params.end) { bits |= pack_result(compute(i), k); }
-  }
-  store_word_result(word, bits);
-}
-)";
 
 // Splits the elements where an operand is too large to bind whole. False where that cannot be done:
 // the executor then says which tensor is too large.
@@ -113,7 +91,7 @@ Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
     dispatch.operands.back().dtype = formula.result.dtype;
     dispatch.constants.clear();
   }
-  body += dispatch.writes_words ? kStoreWords : kStoreElements;
+  body += main_of_each(dispatch.writes_words);
   dispatch.kernel = {formula.name, {formula.name + " (generated)", body}, formula.includes};
   return dispatch;
 }

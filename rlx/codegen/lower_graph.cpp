@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/shards.h"
 #include "rlx/lower/host_values.h"
 
 namespace rlx {
@@ -17,7 +18,7 @@ bool has_body(const Node& node) {
 
 // A body as a graph of its own over the operands' types, so that it speaks the outer symbols.
 std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs,
-                                   const std::string& counter, int& fresh_symbols) {
+                                   const std::optional<Dim>& iteration, int& fresh_symbols) {
   auto graph = std::make_shared<Graph>();
   graph->data()->fresh_symbols = fresh_symbols;
   std::vector<int> moved;
@@ -29,9 +30,8 @@ std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>
                                   ? TensorType{inputs[next].dtype, inputs[next].shape}
                                   : node.types[0];
       const Value value = graph->add_source(*node.op, type, node.attrs, node.name);
-      if (input && next == 0 && !counter.empty())  // the iteration number
-        graph->data()->nodes.back().host_values[0] =
-            HostValue{concrete(type.shape), {Dim(counter)}};
+      if (input && next == 0 && iteration)
+        graph->data()->nodes.back().host_values[0] = HostValue{concrete(type.shape), {*iteration}};
       next += input;
       moved.push_back(value.node);
       continue;
@@ -207,10 +207,27 @@ class Lowering {
     return copy_view(from, to, traits_);
   }
 
+  // Of a value too large to bind whole, a view of a small part binds only that part.
+  void bind_part(Operand& operand) const {
+    if (operand.access != Access::read || operand.window || operand.vec4 || operand.atomic) return;
+    const TensorType& whole = lowered_.values[size_t(operand.value)].type;
+    if (fits_binding(whole.dtype, whole.shape, traits_)) return;
+    Dim first = operand.layout.offset, last = first;
+    for (size_t d = 0; d < operand.shape.size(); ++d) {
+      const Dim& stride = operand.layout.strides[d];
+      Dim& end = stride.is_number() && stride.number() < 0 ? first : last;
+      end = end + (operand.shape[d] - 1) * stride;
+    }
+    const Dim bytes = bytes_of(operand.dtype, last - first + 1, traits_);
+    if (bytes.range({}).high <= traits_.max_binding_bytes - traits_.storage_alignment)
+      operand.window = {first, last - first + 1};
+  }
+
   // A kernel stores element by element; a packed result gets a temporary and a packing step.
   void emit(Dispatch dispatch, int node, Steps& steps) {
     std::vector<Dispatch> packing;
     for (Operand& operand : dispatch.operands) {
+      if (!dispatch.in_place || dispatch.in_place->first != operand.value) bind_part(operand);
       if (operand.access == Access::read || dispatch.writes_words ||
           !is_packed(operand.dtype, traits_))
         continue;
@@ -339,7 +356,9 @@ class Lowering {
           return make_value(ValueKind::temporary, node.name + ".temporary", type);
         },
         [&](const GraphPtr& body, const std::vector<Operand>& operands,
-            const std::string& counter) { return lower_body(*body, operands, counter, at); },
+            const std::optional<Dim>& iteration) {
+          return lower_body(*body, operands, iteration, at);
+        },
         [&](const Operand& from, const Operand& to) { return copy_steps(from, to); }};
     emit(node.op->lower(site), at, steps);
     return results;
@@ -351,8 +370,8 @@ class Lowering {
   }
 
   LoweredBody lower_body(const Graph& body, const std::vector<Operand>& inputs,
-                         const std::string& counter, int node) {
-    const std::shared_ptr<Graph> graph = instantiate(body, inputs, counter, fresh_symbols_);
+                         const std::optional<Dim>& iteration, int node) {
+    const std::shared_ptr<Graph> graph = instantiate(body, inputs, iteration, fresh_symbols_);
     lowered_.bodies.push_back(graph);
     const int outer = body_of_;
     if (body_of_ < 0) body_of_ = node;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ops/ops.h"
 
 namespace rlx {
 namespace {
@@ -111,8 +112,7 @@ std::vector<OpCase> attention_op_cases() {
        "symbolic batch and lengths",
        9,
        1,
-       {{"b", 2}, {"s", 4}, {"t", 6}},
-       false},
+       {{"b", 2}, {"s", 4}, {"t", 6}}},
       {"attention",
        {heads({"b", 2, "s", 4}), heads({"b", 2, "s", 4}), heads({"b", 2, "s", 4}),
         heads({"b", 1, 1, "s"})},
@@ -122,6 +122,113 @@ std::vector<OpCase> attention_op_cases() {
        1,
        {{"b", 2}, {"s", 5}}},
   };
+  return cases;
+}
+
+std::vector<OpCase> window_and_layout_cases() {
+  const auto heads = [](Dims shape) { return normal(f32(std::move(shape))); };
+  const CaseInput q = heads({2, 2, 5, 7}), k = heads({2, 2, 9, 7}), v = heads({2, 2, 9, 3});
+  const CaseInput some = given(mask({5, 9}, [](int64_t i) { return i % 3 != 0; }));
+  const Attrs inside = {{"layout", "bshd"}};
+  const auto window = [](int64_t w) { return Attrs{{"window", w}}; };
+  return {
+      {"attention", {q, k, v}, window(2), "a window with a cache", 9},
+      {"attention", {q, k, v}, window(0), "each query sees its own key", 9},
+      {"attention", {q, k, v}, window(1'000'000), "a window wider than the keys", 9},
+      {"attention",
+       {heads({1, 1, 67, 4}), heads({1, 1, 67, 4}), heads({1, 1, 67, 4})},
+       window(33),
+       "a window that begins within a workgroup's queries",
+       67},
+      {"attention",
+       {heads({1, 1, 9, 4}), heads({1, 1, 5, 4}), heads({1, 1, 5, 4})},
+       window(1),
+       "a window, and more queries than keys",
+       5},
+      {"attention",
+       {q, k, v, heads({2, 2, 5, 9}), some},
+       {{"causal", true}, {"softcap", 2.0}},
+       "bias and mask together",
+       9},
+      {"attention", {q, k, v, absent(), some}, window(3), "a mask, no bias", 9},
+      {"attention",
+       {q, k, v, special(f32({5, 9})), some},
+       {},
+       "NaN and infinity in a bias, some of it masked",
+       9},
+      {"attention",
+       {heads({2, 5, 4, 8}), heads({2, 9, 2, 8}), heads({2, 9, 2, 3})},
+       {{"layout", "bshd"}, {"causal", true}},
+       "[B, S, H, D], grouped",
+       9},
+      {"attention",
+       {heads({1, 65, 2, 3}), heads({1, 65, 2, 3}), heads({1, 65, 2, 3}), heads({2, 1, 65})},
+       {{"layout", "bshd"}, {"window", 7}},
+       "[B, S, H, D] with a bias per head",
+       65},
+      {"attention",
+       {heads({"b", "s", 2, 4}), heads({"b", "t", 2, 4}), heads({"b", "t", 2, 4})},
+       {{"layout", "bshd"}, {"window", 2}},
+       "symbolic lengths and a window",
+       9,
+       1,
+       {{"b", 2}, {"s", 4}, {"t", 6}}},
+      {"attention",
+       {heads({1, 2, 1, 16}), heads({1, 1, 1031, 16}), heads({1, 1, 1031, 16})},
+       {{"causal", true}},
+       "decoding over many keys",
+       1031},
+      {"attention",
+       {heads({1, 2, 1, 8}), heads({1, 2, "t", 8}), heads({1, 2, "t", 8})},
+       {{"window", 70}},
+       "decoding over a symbolic number of keys",
+       257,
+       1,
+       {{"t", 257}}},
+      {"attention",
+       {heads({1, 1, 2, 80}), heads({1, 1, 3, 80}), heads({1, 1, 3, 96})},
+       {},
+       "head sizes 80 and 96",
+       80},
+      {"attention",
+       {normal({DType::bf16, {1, 3, 2, 8}}), normal({DType::bf16, {1, 5, 2, 8}}),
+        normal({DType::bf16, {1, 5, 2, 8}})},
+       inside,
+       "bf16",
+       8,
+       1,
+       {},
+       false},
+      {"causal_mask", {normal(f32({3, 5}))}, {}, "queries are the last positions"},
+      {"causal_mask", {normal(f32({2, 5, 3}))}, {}, "some see nothing"},
+      {"causal_mask", {normal(f16({65, 257}))}, {{"window", 9}}, "a window"},
+      {"causal_mask", {normal(f32({0, 3}))}, {}, "no queries"},
+      {"causal_mask",
+       {normal(f32({"s", "t"}))},
+       {{"window", 0}},
+       "symbolic",
+       1,
+       1,
+       {{"s", 3}, {"t", 4}}},
+  };
+}
+
+std::vector<OpCase> packed_cases() {
+  const auto row = [](const TensorType& type, const AttentionOptions& options, std::string why,
+                      int64_t terms) {
+    OpCase result{"packed_attention", {normal(type)}, {}, std::move(why), terms};
+    result.compose = [options](const Values& in) {
+      return Values{packed_attention(in[0], {}, options)};
+    };
+    return result;
+  };
+  std::vector<OpCase> cases = {
+      row(f32({2, 5, 3, 2, 8}), {.causal = true}, "views of one tensor", 8),
+      row(f32({1, 65, 3, 1, 3}), {.window = 9}, "a window", 65),
+      row(f16({1, 7, 3, 2, 4}), {}, "f16", 7),
+      row(f32({"b", "s", 3, 2, 4}), {.causal = true}, "symbolic", 5),
+  };
+  cases.back().symbols = {{"b", 2}, {"s", 5}};
   return cases;
 }
 
@@ -162,14 +269,55 @@ std::vector<OpCase> rope_cases() {
        2,
        1,
        {{"s", 3}}},
+      {"rope",
+       {normal(f32({2, 5, 3, 8})), cosines, sines},
+       {{"layout", "bshd"}},
+       "positions before heads",
+       2},
+      {"rope",
+       {normal(f32({2, 3, 5, 9})), normal(f32({2, 5, 3})), normal(f32({2, 5, 3}))},
+       {},
+       "a table for each batch",
+       2},
+      {"rope",
+       {normal(f32({2, 5, 3, 9})), normal(f32({2, 5, 4})), normal(f32({2, 5, 4}))},
+       {{"layout", "bshd"}, {"interleaved", true}},
+       "a table for each batch, positions before heads",
+       2},
+      {"rope", {normal({DType::bf16, {3, 5, 8}}), cosines, sines}, {}, "bf16", 2},
+      {"rope",
+       {normal(f32({3, 65, 64})), normal(f32({65, 32})), normal(f32({65, 32}))},
+       {},
+       "more than 10,000 elements",
+       2},
   };
+}
+
+std::vector<OpCase> position_cases() {
+  const auto row = [](const TensorType& x, const CaseInput& positions, const RopeOptions& options,
+                      std::string why) {
+    OpCase result{"rope_at", {normal(x), positions}, {}, std::move(why), 2};
+    result.compose = [options](const Values& in) { return Values{rope_at(in[0], in[1], options)}; };
+    return result;
+  };
+  std::vector<OpCase> cases = {
+      row(f32({2, 3, 5, 8}), index(i64({5}), 5000), {}, "positions [S]"),
+      row(f32({2, 3, 5, 8}), index(i64({2, 5}), 100), {.n_rot = 6}, "positions [B, S], n_rot < D"),
+      row(f32({2, 5, 3, 8}), index(i32({2, 5}), 100),
+          {.theta = 500000, .interleaved = true, .layout = "bshd"}, "positions before heads"),
+      row(f16({1, 3, 4}), index(i64({3}), 9), {}, "f16"),
+      row(f32({"b", 2, "s", 4}), index(i64({"b", "s"}), 50), {}, "symbolic"),
+  };
+  cases.back().symbols = {{"b", 2}, {"s", 3}};
+  return cases;
 }
 
 }  // namespace
 
 std::vector<OpCase> attention_cases() {
   std::vector<OpCase> all = attention_op_cases();
-  for (OpCase& row : rope_cases()) all.push_back(std::move(row));
+  for (const auto rows : {window_and_layout_cases, packed_cases, rope_cases, position_cases})
+    for (OpCase& row : rows()) all.push_back(std::move(row));
   return all;
 }
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "rlx/conformance/op_cases.h"
+#include "rlx/conformance/unary_cases.h"
 
 namespace rlx {
 namespace {
@@ -16,67 +16,39 @@ Tensor line(DType dtype, const std::vector<double>& values) {
   return Tensor::of(dtype, {static_cast<int64_t>(values.size())}, values);
 }
 
-// Floats, one operand.
-struct Unary {
-  const char* op;
-  bool positive = false;  // its domain
-  bool gradient = true;   // finite differences can tell it
-  Attrs attrs = {};
-};
-
 void add_float_unary(Cases& cases) {
-  const Unary ops[] = {
+  const UnaryCase ops[] = {
       {"neg"},
       {"abs"},
-      {"sign", false, false},
+      {"sign", Domain::all, false},
       {"exp"},
-      {"log", true},
-      {"log1p", true},
+      {"log", Domain::positive},
+      {"log1p", Domain::positive},
       {"expm1"},
-      {"sqrt", true},
-      {"rsqrt", true},
-      {"reciprocal", true},
+      {"sqrt", Domain::positive},
+      {"rsqrt", Domain::positive},
+      {"reciprocal", Domain::positive},
       {"sin"},
       {"cos"},
-      {"tanh"},
+      {"tan", Domain::unit},
+      {"asin", Domain::unit},
+      {"acos", Domain::unit},
+      {"atan"},
+      {"sinh"},
+      {"cosh"},
+      {"asinh"},
+      {"acosh", Domain::above_one},
+      {"atanh", Domain::unit},
       {"erf"},
-      {"floor", false, false},
-      {"ceil", false, false},
-      {"round", false, false},
-      {"relu"},
-      {"leaky_relu", false, true, {{"alpha", 0.1}}},
-      {"elu", false, true, {{"alpha", 0.7}}},
-      {"sigmoid"},
-      {"silu"},
-      {"softplus"},
-      {"gelu"},
-      {"gelu_tanh"},
-      {"is_nan", false, false},
-      {"clip", false, true, {{"min", -0.5}, {"max", 0.75}}},
+      {"floor", Domain::all, false},
+      {"ceil", Domain::all, false},
+      {"round", Domain::all, false},
+      {"is_nan", Domain::all, false},
+      {"is_inf", Domain::all, false, {{"detect_positive", 1.0}, {"detect_negative", 0.0}}},
+      {"clip", Domain::all, true, {{"min", -0.5}, {"max", 0.75}}},
+      {"stop_gradient", Domain::all, false},
   };
-  for (const Unary& op : ops) {
-    const auto fill = op.positive ? positive : normal;
-    const auto row = [&](CaseInput input, const char* why, bool gradient = false) {
-      cases.push_back({.op = op.op,
-                       .inputs = {std::move(input)},
-                       .attrs = op.attrs,
-                       .why = why,
-                       .gradient = gradient});
-    };
-    row(fill(f32({3, 65})), "not a whole number of workgroups", op.gradient);
-    row(fill(f16({257})), "an odd number of halves, which are packed");
-    row(fill({DType::bf16, {63}}), "bf16 is packed everywhere");
-    row(special(f32({1031})), "NaN, infinities and the ends of the range");
-    row(special(f16({129})), "the ends of f16");
-    row(fill(f32({0, 3})), "nothing to do");
-    row(fill(f32({})), "rank 0", op.gradient);
-    cases.push_back({.op = op.op,
-                     .inputs = {fill(f32({"n", 3}))},
-                     .attrs = op.attrs,
-                     .why = "a symbolic extent",
-                     .symbols = {{"n", 23}},
-                     .gradient = false});
-  }
+  for (const UnaryCase& op : ops) add_unary_rows(op, cases);
 }
 
 // Values where a formula goes wrong first.
@@ -85,36 +57,47 @@ void add_hard_values(Cases& cases) {
     cases.push_back(
         {.op = op, .inputs = {given(line(DType::f32, values))}, .why = why, .gradient = false});
   };
-  row("log", {0, -1, 1, 0.99999994, 1.0000001, 1e-38, 3e38, kInf}, "near 1, and the ends");
+  row("log", {0, -1, 1, 0.99999994, 1.0000001, 2e-38, 3e38, kInf}, "near 1, and the ends");
   row("sqrt", {-1, 0, 2, 2e-38, 3e38, kInf}, "a negative number has no root");
   row("exp", {1000, -1000, 88.7, 88.73, -87.3, 1e-8, -1e-8}, "about to overflow");
   row("log1p", {1e-8, -1e-8, 1e-4, -0.5, -1, -2, 1e30, 0.28, 0.3, -0.3},
       "tiny numbers keep their digits");
   row("expm1", {1e-8, -1e-8, 1e-4, -0.5, 0.5, 0.49, -0.49, -50, 88.7, 100},
       "tiny numbers keep their digits");
-  row("tanh", {1e-8, -1e-4, 0.2, 9, -9.2, 100, -1000}, "tiny and saturated");
   row("erf", {1e-8, 0.5, -0.99, 1.01, 2, -3.9, 4.1, kInf, -kInf}, "on both sides of its pieces");
   row("sin", {1e-8, 3.1415927, 6.2831855, 100, -1000, 8191, 8193, 1e5, -12345678, 1e15, 3e38},
       "large angles");
   row("cos", {1e-8, 1.5707964, 4.712389, 100, -1000, 8191, 8193, 1e5, -12345678, 1e15, 3e38},
       "large angles");
-  row("sigmoid", {-80, 80, -1000, 1000, 1e-8}, "saturated");
-  row("softplus", {-80, 80, -1000, 1000, 1e-8}, "saturated");
-  row("gelu", {-5, -8, -12, 5, 30, 1e-8}, "the tail below 0 keeps its digits");
-  row("gelu_tanh", {-5, -8, 5, 30, 1e-8, 1e30, -1e30}, "the cube overflows");
+  row("tan", {1e-8, 0.7853982, 1.5707964, -1.5707963, 3.1415927, 100, 8193, 1e5, 1e15, 3e38},
+      "near its poles, and large angles");
+  row("asin", {1e-8, 0.5, -0.50001, 0.9999999, -1, 1, 1.0000001, -2, -0.0},
+      "the ends of its domain");
+  row("acos", {1e-8, 0.5, -0.50001, 0.9999999, -1, 1, 1.0000001, -2, -0.99},
+      "the ends of its domain");
+  row("atan", {1e-8, 0.4142, 0.41422, 2.4142, -2.4143, 1e30, kInf, -kInf},
+      "on both sides of its pieces");
+  row("sinh", {1e-8, -0.3, 0.5, 8.99, -9.01, 88.8, 89.4, 90, -100, kInf},
+      "tiny, and about to overflow");
+  row("cosh", {1e-8, -0.3, 0.5, 8.99, -9.01, 88.8, 89.4, 90, -100, kInf}, "about to overflow");
+  row("asinh", {1e-8, -1e-3, 0.3, -7, 1e7, 1e9, -3e38, kInf, -kInf}, "tiny and large");
+  row("acosh", {1, 1.0000001, 1.01, 2, 1e9, 3e38, kInf, 0.99, -2}, "the end of its domain");
+  row("atanh", {1e-8, -1e-3, 0.2, 0.9999999, 1, -1, 1.0000001, -2}, "the ends of its domain");
+  row("is_inf", {kInf, -kInf, kNaN, 0, 3e38}, "both signs count");
   row("round", {0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 8388607.5, 1e30}, "halves go to even");
   row("sign", {kNaN, -0.0, 0, 1e-40, -1e-40, kInf}, "a subnormal has a sign");
 }
 
 void add_integer_unary(Cases& cases) {
   for (const DType dtype : {DType::i32, DType::i8, DType::i16, DType::u8, DType::u32, DType::i64}) {
-    for (const char* op : {"neg", "abs", "sign", "relu"})
+    for (const char* op : {"neg", "abs", "sign"})
       cases.push_back({.op = op, .inputs = {normal({dtype, {67}})}, .why = "an integer type"});
     cases.push_back({.op = "clip",
                      .inputs = {normal({dtype, {67}})},
                      .attrs = {{"min", 2.0}, {"max", kInf}},
                      .why = "an integer type, one end open"});
   }
+  cases.push_back({.op = "stop_gradient", .inputs = {normal(i32({5}))}, .why = "an integer type"});
   cases.push_back({.op = "abs",
                    .inputs = {given(line(DType::i32, {-2147483648.0, 2147483647}))},
                    .why = "wraps"});
@@ -136,6 +119,9 @@ void add_binary(Cases& cases) {
                            {"max"},
                            {"min"},
                            {"pow", true},
+                           {"mod", true},
+                           {"fmod", true},
+                           {"atan2"},
                            {"eq", false, false},
                            {"ne", false, false},
                            {"lt", false, false},
@@ -162,8 +148,8 @@ void add_binary(Cases& cases) {
                      .symbols = {{"n", 21}},
                      .gradient = false});
   }
-  const char* const integers[] = {"add", "sub", "mul", "div", "max", "min",
-                                  "eq",  "ne",  "lt",  "le",  "gt",  "ge"};
+  const char* const integers[] = {"add",  "sub", "mul", "div", "max", "min", "pow", "mod",
+                                  "fmod", "eq",  "ne",  "lt",  "le",  "gt",  "ge"};
   for (const DType dtype : {DType::i32, DType::u32, DType::i8, DType::u16, DType::i64})
     for (const char* op : integers)
       cases.push_back({.op = op,
@@ -171,11 +157,11 @@ void add_binary(Cases& cases) {
                        .why = "integers, zeros among the divisors"});
   const Tensor ends = line(DType::i32, {-2147483648.0, 2147483647, -7, 7, 5, -2147483648.0});
   const Tensor others = line(DType::i32, {-1, 2147483647, 2, -2, 0, 0});
-  for (const char* op : {"add", "sub", "mul", "div"})
+  for (const char* op : {"add", "sub", "mul", "div", "mod", "fmod", "pow"})
     cases.push_back(
         {.op = op, .inputs = {given(ends), given(others)}, .why = "wraps; truncates; x / 0 is 0"});
   const Tensor bytes = line(DType::u8, {250, 3, 255, 16}), more = line(DType::u8, {10, 5, 255, 16});
-  for (const char* op : {"add", "sub", "mul", "div"})
+  for (const char* op : {"add", "sub", "mul", "div", "mod", "fmod", "pow"})
     cases.push_back({.op = op, .inputs = {given(bytes), given(more)}, .why = "wraps to 8 bits"});
   const Tensor bases =
       line(DType::f32, {-2, -2, 0, 0, -0.0, 2, 1, -1, kInf, -kInf, 0.5, -3, 1.0000001, 1e-30});
@@ -185,6 +171,57 @@ void add_binary(Cases& cases) {
                    .inputs = {given(bases), given(exponents)},
                    .why = "signs, zeros, infinities",
                    .gradient = false});
+  const Tensor dividends = line(
+      DType::f32, {5.5, -5.5, 5.5, -5.5, 1e30, -1e30, 3e38, 1, 0, -0.0, 7, 1e-30, 16777217, 6});
+  const Tensor divisors =
+      line(DType::f32, {2, 2, -2, -2, 0.3, 0.7, 1.1e-30, kInf, 3, 3, 0, 3e-38, 0.1, 3});
+  for (const char* op : {"mod", "fmod"})
+    cases.push_back({.op = op,
+                     .inputs = {given(dividends), given(divisors)},
+                     .why = "signs, and quotients that no float holds",
+                     .gradient = false});
+  const Tensor ys =
+      line(DType::f32, {0, -0.0, 0, -0.0, 1, -1, 1e-30, 3e38, kInf, -kInf, kInf, 1, 2e-38});
+  const Tensor xs =
+      line(DType::f32, {1, 1, -1, -1, 0, 0, -1e-30, 3e38, 1, -kInf, kInf, -kInf, 3e38});
+  cases.push_back({.op = "atan2",
+                   .inputs = {given(ys), given(xs)},
+                   .why = "all quadrants, zeros and infinities",
+                   .gradient = false});
+}
+
+void add_bits(Cases& cases) {
+  const char* const ops[] = {"bitwise_and", "bitwise_or", "bitwise_xor", "shift_right"};
+  for (const DType dtype :
+       {DType::i32, DType::u32, DType::i8, DType::u16, DType::i64, DType::u64}) {
+    for (const char* op : ops)
+      cases.push_back({.op = op,
+                       .inputs = {special({dtype, {5, 13}}), index({dtype, {13}}, 9)},
+                       .why = "every class of integers, a row repeated"});
+    // A device has 32 bits for 64: the results are to fit them.
+    const bool wide = bytes_of(dtype) == 8;
+    cases.push_back({.op = "shift_left",
+                     .inputs = {wide ? normal({dtype, {5, 13}}) : special({dtype, {5, 13}}),
+                                index({dtype, {13}}, 9)},
+                     .why = "every class of integers, a row repeated"});
+    if (dtype != DType::u64)
+      cases.push_back(
+          {.op = "bitwise_not", .inputs = {special({dtype, {67}})}, .why = "an integer type"});
+  }
+  for (const char* op : {"shift_left", "shift_right"})
+    cases.push_back({.op = op,
+                     .inputs = {given(line(DType::i32, {1, -8, -8, 5, -1, 2147483647})),
+                                given(line(DType::i32, {31, 1, 32, 33, 100, 0}))},
+                     .why = "as many bits as there are, and more"});
+  for (const char* op : ops)
+    cases.push_back({.op = op,
+                     .inputs = {normal(i32({"n"})), index(i32({}), 5)},
+                     .why = "a symbolic extent",
+                     .symbols = {{"n", 67}}});
+  cases.push_back({.op = "shift_left",
+                   .inputs = {normal(i32({"n"})), index(i32({}), 5)},
+                   .why = "a symbolic extent",
+                   .symbols = {{"n", 67}}});
 }
 
 void add_logic(Cases& cases) {
@@ -280,6 +317,7 @@ std::vector<OpCase> elementwise_cases() {
   add_hard_values(cases);
   add_integer_unary(cases);
   add_binary(cases);
+  add_bits(cases);
   add_logic(cases);
   add_cast(cases);
   return cases;

@@ -1,6 +1,9 @@
-// Rows for matmul, linear, quantised_matmul and conv2d.
+// Rows for matrix products and what is made of them.
+
+#include <cmath>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ops/ops.h"
 
 namespace rlx {
 namespace {
@@ -87,6 +90,13 @@ std::vector<OpCase> matmul_cases() {
        "i8 wraps around",
        70},
       {"matmul", {normal(i64({5, 7})), normal(i64({7, 3}))}, {}, "i64 stays on the host", 7},
+      {"matmul",
+       {normal(type(DType::f64, {5, 7})), normal(type(DType::f64, {7, 3}))},
+       {},
+       "f64 stays on the host",
+       7},
+      {"matmul", {normal(i32({2, 0})), normal(i32({0, 4}))}, {}, "an empty sum of integers", 1},
+      {"matmul", {normal(i32({2, 3, 5})), normal(i32({2, 5, 4}))}, {}, "i32, a batch", 5},
       {"matmul",
        {special(f32({9, 3})), normal(f32({3, 5}))},
        {},
@@ -188,65 +198,146 @@ std::vector<OpCase> quantised_cases() {
   return cases;
 }
 
-std::vector<OpCase> conv2d_cases() {
-  const CaseInput x = normal(f32({2, 3, 9, 7})), w = normal(f32({5, 3, 3, 3})),
-                  bias = normal(f32({5}));
-  std::vector<OpCase> cases = {
-      {"conv2d", {x, w, bias}, {}, "the plain one", 27},
-      {"conv2d", {x, w}, {{"pads", Ints{1, 1, 1, 1}}}, "padded to the same size, no bias", 27},
-      {"conv2d",
-       {x, w, bias},
-       {{"pads", Ints{0, 1, 2, 3}}, {"strides", Ints{2, 3}}},
-       "asymmetric pads and strides",
-       27},
-      {"conv2d", {x, w}, {{"dilations", Ints{2, 3}}, {"pads", Ints{2, 3, 2, 3}}}, "dilated", 27},
-      {"conv2d",
-       {x, normal(f32({5, 3, 1, 1})), bias},
-       {{"activation", "relu"}},
-       "1 x 1 with relu",
-       3},
-      {"conv2d",
-       {normal(f32({1, 6, 5, 5})), normal(f32({10, 3, 2, 3}))},
-       {{"groups", 2}},
-       "two groups",
-       18},
-      {"conv2d",
-       {normal(f32({1, 5, 9, 9})), normal(f32({5, 1, 3, 3})), bias},
-       {{"groups", 5}, {"activation", "silu"}},
-       "depthwise",
-       9},
-      {"conv2d",
-       {normal(f32({1, 1, 33, 35})), normal(f32({1, 1, 5, 5}))},
-       {},
-       "more pixels than a workgroup's",
-       25},
-      {"conv2d", {normal(f32({0, 3, 9, 7})), w}, {}, "an empty batch", 1},
-      {"conv2d", {normal(f32({1, 3, 2, 5})), w}, {}, "a window with no place", 1},
-      {"conv2d",
-       {normal(f16({1, 3, 9, 7})), normal(f16({5, 3, 3, 3})), normal(f16({5}))},
-       {{"activation", "gelu"}},
-       "f16",
-       27},
-      {"conv2d",
-       {special(f32({1, 2, 9, 9})), normal(f32({3, 2, 2, 2}))},
-       {},
-       "NaN and infinity stay in their windows",
-       8},
-      {"conv2d",
-       {normal(f32({"b", 3, "h", "w"})), w, bias},
-       {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}},
-       "symbolic batch and size",
-       27},
+using Compose = std::function<Values(const Values&)>;
+
+OpCase composed(const char* op, std::vector<CaseInput> inputs, std::string why, int64_t terms,
+                Compose compose, SymbolValues symbols = {}) {
+  return {op, std::move(inputs),  {},   std::move(why),    terms,
+          1,  std::move(symbols), true, std::move(compose)};
+}
+
+std::vector<OpCase> einsum_cases() {
+  const auto row = [](const char* equation, std::vector<CaseInput> inputs, const char* why,
+                      int64_t terms, SymbolValues symbols = {}) {
+    return composed(
+        "einsum", std::move(inputs), text(equation, ": ", why), terms,
+        [equation](const Values& v) { return Values{einsum(equation, v)}; }, std::move(symbols));
   };
-  cases.back().symbols = {{"b", 2}, {"h", 7}, {"w", 10}};
+  const CaseInput a = normal(f32({3, 4, 5})), b = normal(f32({3, 5, 6}));
+  return {
+      row("ij,jk->ik", {normal(f32({9, 33})), normal(f32({33, 7}))}, "a matrix product", 33),
+      row("bij,bjk->bik", {a, b}, "a batch of them", 5),
+      row("bij,bjk->ibk", {a, b}, "another order", 5),
+      row("ij,jk", {normal(f32({3, 4})), normal(f32({4, 5}))}, "an implicit result", 4),
+      row("ba", {normal(f32({3, 4}))}, "the implicit order is the alphabet's", 1),
+      row("i,j->ij", {normal(f32({3})), normal(f32({5}))}, "an outer product", 1),
+      row("i,i->", {normal(f32({257})), normal(f32({257}))}, "an inner product", 257),
+      row("ijk->j", {a}, "a sum", 15),
+      row("ii->i", {normal(f32({5, 5}))}, "a diagonal", 1),
+      row("ii", {normal(f32({5, 5}))}, "a trace", 5),
+      row("iji,j->ij", {normal(f32({3, 4, 3})), normal(f32({4}))}, "a diagonal that is scaled", 1),
+      row("...ij,...jk->...ik", {normal(f32({2, 1, 3, 4})), normal(f32({5, 4, 3}))},
+          "ellipses broadcast", 4),
+      row("...i,i->...", {normal(f32({2, 3, 5})), normal(f32({5}))}, "an ellipsis in one", 5),
+      row("ij,ij->j", {normal(f32({1, 4})), normal(f32({3, 4}))}, "an extent of 1 is repeated", 3),
+      row("ij,jk,kl->il", {normal(f32({2, 3})), normal(f32({3, 4})), normal(f32({4, 5}))},
+          "three operands", 12),
+      row("bhqd,bhkd->bhqk", {normal(f16({1, 2, 3, 8})), normal(f16({1, 2, 5, 8}))},
+          "attention's scores in f16", 8),
+      row("ij,jk->ki", {normal(i32({3, 4})), normal(i32({4, 5}))}, "integers", 4),
+      row("bij,bjk->bik", {normal(f32({"b", 4, "n"})), normal(f32({"b", "n", 3}))}, "symbolic", 6,
+          {{"b", 2}, {"n", 6}}),
+  };
+}
+
+std::vector<OpCase> dot_general_cases() {
+  const auto row = [](DotDims dims, std::vector<CaseInput> inputs, const char* why, int64_t terms) {
+    return composed("dot_general", std::move(inputs), why, terms,
+                    [dims](const Values& v) { return Values{dot_general(v[0], v[1], dims)}; });
+  };
+  const CaseInput a = normal(f32({2, 3, 4, 5})), b = normal(f32({5, 3, 6, 2}));
+  return {
+      row({{3}, {0}}, {a, b}, "one dim summed", 5),
+      row({{3}, {0}, {1}, {1}}, {a, b}, "a batch dim", 5),
+      row({{3, 0}, {0, 3}, {1}, {1}}, {a, b}, "two dims summed, in another order", 10),
+      row({{}, {}, {0}, {3}}, {a, b}, "nothing summed", 1),
+      row({{-1}, {0}}, {normal(f16({3, 7})), normal(f16({7}))}, "f16 matrix and vector", 7),
+      row({{0}, {0}}, {normal(f32({0, 3})), normal(f32({0, 2}))}, "an empty sum", 1),
+  };
+}
+
+std::vector<OpCase> projection_cases() {
+  const auto parts = [](int64_t q, int64_t k, int64_t v, bool bias) {
+    return [q, k, v, bias](const Values& in) {
+      const Qkv y = qkv_linear(in[0], in[1], bias ? in[2] : Value{}, q, k, v);
+      return Values{y.q, y.k, y.v};
+    };
+  };
+  const auto lora = [](const Values& v) {
+    return Values{lora_matmul(v[0], v[1], v[2], v[3], 0.5)};
+  };
+  return {
+      composed("qkv_linear", {normal(f32({5, 33})), normal(f32({33, 27})), normal(f32({27}))},
+               "three of one width", 33, parts(9, 9, 9, true)),
+      composed("qkv_linear", {normal(f32({2, 3, 8})), normal(f32({8, 20}))},
+               "fewer key and value heads", 8, parts(12, 4, 4, false)),
+      composed("qkv_linear", {normal(f16({3, 8})), normal(f16({8, 12})), normal(f16({12}))}, "f16",
+               8, parts(6, 2, 4, true)),
+      composed("qkv_linear", {normal(f32({"n", 8})), normal(f32({8, 12}))}, "symbolic rows", 8,
+               parts(4, 4, 4, false), {{"n", 3}}),
+      composed(
+          "lora_matmul",
+          {normal(f32({5, 17})), normal(f32({17, 9})), normal(f32({17, 2})), normal(f32({2, 9}))},
+          "rank 2", 40, lora),
+      composed(
+          "lora_matmul",
+          {normal(f32({2, 3, 8})), normal(f32({8, 8})), normal(f32({8, 1})), normal(f32({1, 8}))},
+          "rank 1, leading dims", 20, lora),
+      composed("lora_matmul",
+               {normal(f16({3, 8})), normal(f16({8, 5})), normal(f16({8, 4})), normal(f16({4, 5}))},
+               "f16", 8, lora),
+  };
+}
+
+std::vector<OpCase> grouped_cases() {
+  const auto row = [](const CaseInput& x, const CaseInput& w, const CaseInput& expert,
+                      const char* why, int64_t terms) {
+    return OpCase{"grouped_matmul", {x, w, expert}, {}, why, terms};
+  };
+  const auto experts = [](int64_t rows, int64_t count) { return index(i32({rows}), count); };
+  std::vector<OpCase> cases = {
+      row(normal(f32({9, 17})), normal(f32({3, 17, 35})), experts(9, 3), "rows of any expert", 17),
+      row(normal(f32({65, 9})), normal(f32({5, 9, 257})), experts(65, 5), "a large one", 9),
+      row(normal(f32({8, 5})), normal(f32({2, 5, 3})),
+          given(Tensor::of(DType::i64, {8}, {0, 0, 0, 0, 1, 1, 1, 1})), "sorted by expert", 5),
+      row(normal(f32({1, 1})), normal(f32({1, 1, 1})), experts(1, 1), "one element", 1),
+      row(normal(f32({0, 5})), normal(f32({2, 5, 3})), experts(0, 2), "no rows", 1),
+      row(normal(f32({3, 0})), normal(f32({2, 0, 3})), experts(3, 2), "an empty sum", 1),
+      row(normal(f16({5, 9})), normal(f16({3, 9, 7})), experts(5, 3), "f16", 9),
+      row(normal(type(DType::bf16, {5, 9})), normal(type(DType::bf16, {3, 9, 7})), experts(5, 3),
+          "bf16", 9),
+      row(special(f32({7, 3})), normal(f32({2, 3, 5})), experts(7, 2),
+          "NaN and infinity stay in their rows", 3),
+      row(normal(f32({"n", 5})), normal(f32({3, 5, 7})), index(i64({"n"}), 3), "symbolic rows", 5),
+  };
+  cases.back().symbols = {{"n", 6}};
   return cases;
+}
+
+// A matrix that has an inverse, and rows to exchange.
+CaseInput regular(int64_t matrices, int64_t n) {
+  Tensor a(DType::f32, {matrices, n, n});
+  for (int64_t i = 0; i < a.count(); ++i)
+    a.set(i, std::sin(static_cast<double>(i)) + (i % n == (i / n + 1) % n ? 4.0 : 0.0));
+  return given(a);
+}
+
+std::vector<OpCase> solve_cases() {
+  return {
+      {"dense_solve", {regular(1, 5), normal(f32({1, 5}))}, {}, "a vector", 25},
+      {"dense_solve", {regular(3, 4), normal(f32({3, 4, 2}))}, {}, "a batch, two columns", 16},
+      {"dense_solve", {regular(1, 33), normal(f32({1, 33, 3}))}, {}, "a larger one", 1089},
+      {"dense_solve", {normal(f32({2, 0, 0})), normal(f32({2, 0}))}, {}, "no equations", 1},
+  };
 }
 
 }  // namespace
 
 std::vector<OpCase> linear_cases() {
   std::vector<OpCase> all;
-  for (const auto& cases : {matmul_cases(), linear_op_cases(), quantised_cases(), conv2d_cases()})
+  for (const auto& cases :
+       {matmul_cases(), linear_op_cases(), quantised_cases(), einsum_cases(), dot_general_cases(),
+        projection_cases(), grouped_cases(), solve_cases()})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }

@@ -1,9 +1,10 @@
-// Rows for reductions, softmax and the norms over rows.
+// Rows for reductions and softmax.
 
 #include <cmath>
 #include <limits>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ops/ops.h"
 
 namespace rlx {
 namespace {
@@ -64,6 +65,12 @@ void add_reductions(Cases& cases) {
     symbolic({3, "n"}, {1}, 37, "a symbolic row length", false);
     symbolic({"n", 3}, {0}, 37, "a symbolic column length", true);
     symbolic({"n", 3}, {}, 111, "all, one of them symbolic", false);
+    if (extreme) {
+      row(normal(boolean({5, 67})), {1}, false, 1, "bools");
+      row(normal(boolean({67, 5})), {0}, false, 1, "columns of bools");
+      row(normal(boolean({2, 9001})), {1}, false, 1, "few long rows of bools: two steps");
+      row(normal(boolean({3, 0})), {1}, false, 1, "no bools at all");
+    }
     if (std::string(op) == "mean") continue;
     for (const DType dtype :
          {DType::i32, DType::u32, DType::i8, DType::u8, DType::i16, DType::i64}) {
@@ -75,10 +82,103 @@ void add_reductions(Cases& cases) {
   }
 }
 
-void add_softmax(Cases& cases) {
+// Numbers near 1: a long product of them neither vanishes nor overflows.
+CaseInput near_one(const Shape& shape, DType dtype = DType::f32) {
+  Tensor tensor(dtype, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set(i, (i % 7 == 3 ? -1 : 1) * (0.97 + 0.0061 * static_cast<double>(i * 37 % 11)));
+  return given(tensor);
+}
+
+struct Reduced {
+  std::string op;
+  bool integers;
+  CaseInput (*fill)(TensorType type);  // what its rows are filled with
+};
+
+CaseInput fill_of(const Reduced& reduced, const TensorType& type) {
+  if (reduced.op == "prod" && is_float(type.dtype))
+    return near_one(concrete(type.shape), type.dtype);
+  return reduced.fill(type);
+}
+
+void add_more_reductions(Cases& cases) {
+  const Reduced all[] = {{"prod", true, normal},         {"l1", true, normal},
+                         {"l2", false, normal},          {"sum_square", true, normal},
+                         {"mean_square", false, normal}, {"log_sum", false, positive},
+                         {"logsumexp", false, normal}};
+  for (const Reduced& reduced : all) {
+    const auto row = [&](CaseInput x, const Ints& axes, bool keep, int64_t terms, const char* why,
+                         bool gradient = false) {
+      cases.push_back({.op = reduced.op,
+                       .inputs = {std::move(x)},
+                       .attrs = {{"axes", axes}, {"keep", keep}},
+                       .why = why,
+                       .terms = terms,
+                       .gradient = gradient});
+    };
+    const auto filled = [&](const TensorType& type) { return fill_of(reduced, type); };
+    row(filled(f32({3, 65})), {-1}, false, 65, "rows longer than a workgroup", true);
+    row(filled(f32({4, 3, 5})), {0, 2}, true, 20, "axes on both sides, kept", true);
+    row(filled(f32({9, 31, 17})), {0, 2}, false, 153, "large, axes on both sides");
+    row(filled(f32({63, 1027})), {0}, false, 63, "columns: a lane to each");
+    row(filled(f32({2, 9001})), {1}, false, 9001, "few long rows: two steps");
+    row(filled(f32({1500, 2})), {1}, false, 2, "many short rows");
+    row(filled(f16({9, 129})), {1}, false, 129, "halves");
+    row(filled({DType::bf16, {70, 7}}), {0}, false, 70, "columns of bf16");
+    row(normal(f32({3, 0, 2})), {1}, false, 1, "an empty axis");
+    row(normal(f32({0, 5})), {1}, false, 1, "nothing to do");
+    row(filled(f32({})), {}, false, 1, "rank 0", true);
+    row(given(rows_with({1, kNaN, 3, kInf, -kInf, 2, kInf, 1, 2, -kInf, 5, 6, -kInf, -kInf, -kInf},
+                        3)),
+        {1}, false, 3, "NaN and infinities");
+    cases.push_back({.op = reduced.op,
+                     .inputs = {reduced.fill(f32({"n", 3}))},
+                     .attrs = {{"axes", Ints{0}}, {"keep", false}},
+                     .why = "a symbolic column length",
+                     .terms = 13,
+                     .symbols = {{"n", 13}}});
+    cases.push_back({.op = reduced.op,
+                     .inputs = {reduced.fill(f32({3, "n"}))},
+                     .attrs = {{"axes", Ints{1}}, {"keep", true}},
+                     .why = "a symbolic row length",
+                     .terms = 37,
+                     .symbols = {{"n", 37}},
+                     .gradient = false});
+    if (!reduced.integers) continue;
+    for (const DType dtype : {DType::i32, DType::u32, DType::i8, DType::u8, DType::i64})
+      row(normal({dtype, {6, 67}}), {1}, false, 1, "integers");
+    row(special(i32({5, 9})), {1}, false, 1, "integers at their ends wrap");
+  }
+  const auto given_row = [&](const char* op, const Tensor& x, int64_t terms, const char* why,
+                             bool gradient) {
+    cases.push_back({.op = op,
+                     .inputs = {given(x)},
+                     .attrs = {{"axes", Ints{1}}},
+                     .why = why,
+                     .terms = terms,
+                     .gradient = gradient});
+  };
+  given_row("prod", rows_with({2, 3, 4, 0, 5, 6, 0, 7, 0, 1, -2, 0}, 3), 3,
+            "one zero in a row, and two", true);
+  given_row("logsumexp", rows_with({1000, 999, -1000, -kInf, -1000, -1001, 80, 90, 88.5}, 3), 3,
+            "exponentials beyond the range", false);
+  given_row("l2", rows_with({0, 0, 0, 3, 4, 12}, 3), 3, "a row of zeros", false);
+  for (const bool any : {true, false})
+    for (const Shape& shape : {Shape{5, 67}, Shape{3, 1}, Shape{130, 3}})
+      cases.push_back({.op = any ? "reduce_any" : "reduce_all",
+                       .inputs = {normal(boolean(Dims(shape)))},
+                       .why = "of bools",
+                       .gradient = false,
+                       .compose = [any](const Values& in) -> Values {
+                         return {any ? reduce_any(in[0], {1}) : reduce_all(in[0], {0}, true)};
+                       }});
+}
+
+void add_softmax(Cases& cases, const char* op) {
   const auto row = [&](CaseInput x, int64_t axis, int64_t terms, const char* why,
                        bool gradient = false) {
-    cases.push_back({.op = "softmax",
+    cases.push_back({.op = op,
                      .inputs = {std::move(x)},
                      .attrs = {{"axis", axis}},
                      .why = why,
@@ -96,7 +196,9 @@ void add_softmax(Cases& cases) {
   row(normal(f32({5, 0})), -1, 1, "empty rows");
   row(given(rows_with({1, kNaN, 3, kInf, 1, 2, -kInf, 1, 2, 1e30, -1e30, 5, 100, 99, -1000}, 3)),
       -1, 3, "NaN, infinities, large logits");
-  cases.push_back({.op = "softmax",
+  row(normal(f32({1200, 9})), -1, 9, "many short rows");
+  row(normal(f32({2, 64, 40})), 1, 64, "columns of a stack");
+  cases.push_back({.op = op,
                    .inputs = {normal(f32({"n", 33}))},
                    .attrs = {{"axis", 0}},
                    .why = "a symbolic axis",
@@ -105,51 +207,14 @@ void add_softmax(Cases& cases) {
                    .gradient = false});
 }
 
-void add_norms(Cases& cases) {
-  for (const char* op : {"layer_norm", "rms_norm"}) {
-    const bool layer = std::string(op) == "layer_norm";
-    // gamma and, for layer_norm, beta
-    const auto row = [&](CaseInput x, CaseInput gamma, CaseInput beta, int64_t axis, int64_t terms,
-                         const char* why, SymbolValues symbols, bool gradient) {
-      std::vector<CaseInput> inputs = {std::move(x), std::move(gamma)};
-      if (layer) inputs.push_back(std::move(beta));
-      cases.push_back({.op = op,
-                       .inputs = std::move(inputs),
-                       .attrs = {{"axis", axis}},
-                       .why = why,
-                       .terms = terms,
-                       .symbols = std::move(symbols),
-                       .gradient = gradient});
-    };
-    row(normal(f32({3, 65})), normal(f32({65})), normal(f32({65})), -1, 65,
-        "rows longer than a workgroup", {}, true);
-    row(normal(f32({2, 1031})), normal(f32({1031})), absent(), 1, 1031, "long rows, no beta", {},
-        false);
-    row(normal(f32({5, 7})), absent(), absent(), -1, 7, "neither gamma nor beta", {}, true);
-    row(normal(f32({5, 7})), absent(), normal(f32({7})), -1, 7, "beta alone", {}, true);
-    row(normal(f32({2, 3, 5})), normal(f32({3, 5})), normal(f32({3, 5})), 1, 15,
-        "two trailing axes", {}, true);
-    row(normal(f32({2, 3, 5})), normal(f32({2, 3, 5})), absent(), 0, 30, "all axes", {}, false);
-    row(normal(f16({9, 63})), normal(f16({63})), normal(f16({63})), -1, 63, "halves", {}, false);
-    row(normal({DType::bf16, {3, 65}}), absent(), absent(), -1, 65, "bf16", {}, false);
-    row(normal(f32({0, 5})), normal(f32({5})), absent(), -1, 5, "nothing to do", {}, false);
-    row(normal(f32({70, 1})), absent(), absent(), -1, 1, "rows of one", {}, false);
-    row(given(rows_with({1, kNaN, 3, kInf, 1, 2, 4, 5, 6}, 3)), absent(), absent(), -1, 3,
-        "NaN stays in its row", {}, false);
-    row(normal(f32({"n", 33})), normal(f32({33})), normal(f32({33})), -1, 33,
-        "a symbolic number of rows", {{"n", 4}}, false);
-    row(normal(f32({3, "n"})), normal(f32({"n"})), absent(), -1, 67, "a symbolic row length",
-        {{"n", 67}}, true);
-  }
-}
-
 }  // namespace
 
 std::vector<OpCase> reduction_cases() {
   Cases cases;
   add_reductions(cases);
-  add_softmax(cases);
-  add_norms(cases);
+  add_softmax(cases, "softmax");
+  add_softmax(cases, "log_softmax");
+  add_more_reductions(cases);
   return cases;
 }
 

@@ -16,9 +16,11 @@ constexpr int64_t kLoweredBytes = 1024;
 
 // What must go on beyond the limit; other ops may say that a tensor is too large.
 bool is_taken_in_shards(const OpDef& op) {
-  constexpr std::string_view kOps[] = {
-      "matmul", "linear", "gather", "cast",       "concat",     "slice",           "transpose",
-      "expand", "sum",    "mean",   "reduce_max", "reduce_min", "quantised_matmul"};
+  constexpr std::string_view kOps[] = {"matmul",  "linear",      "gather",     "cast",
+                                       "concat",  "slice",       "transpose",  "expand",
+                                       "sum",     "mean",        "prod",       "l1",
+                                       "l2",      "sum_square",  "reduce_max", "reduce_min",
+                                       "log_sum", "mean_square", "logsumexp",  "quantised_matmul"};
   return op.elementwise || std::find(std::begin(kOps), std::end(kOps), op.name) != std::end(kOps);
 }
 

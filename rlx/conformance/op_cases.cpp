@@ -13,21 +13,43 @@ CaseInput given(const Tensor& tensor) { return {tensor.type(), CaseInput::Fill::
 CaseInput absent() { return {{}, CaseInput::Fill::absent}; }
 
 // Each is in the file of its name.
+std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> control_cases();
+std::vector<OpCase> convolution_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
+std::vector<OpCase> integer_cases();
 std::vector<OpCase> linear_cases();
+std::vector<OpCase> losses_cases();
+std::vector<OpCase> norm_cases();
+std::vector<OpCase> pooling_cases();
+std::vector<OpCase> recurrent_cases();
 std::vector<OpCase> reduction_cases();
+std::vector<OpCase> resize_cases();
+std::vector<OpCase> scatter_cases();
+std::vector<OpCase> search_cases();
+std::vector<OpCase> shape_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
+      {"activation", activation_cases},    //
       {"attention", attention_cases},      //
       {"control", control_cases},          //
+      {"convolution", convolution_cases},  //
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
+      {"integer", integer_cases},          //
       {"linear", linear_cases},            //
-      {"reduction", reduction_cases},
+      {"losses", losses_cases},            //
+      {"norms", norm_cases},               //
+      {"pooling", pooling_cases},          //
+      {"recurrent", recurrent_cases},      //
+      {"reduction", reduction_cases},      //
+      {"resize", resize_cases},            //
+      {"scatter", scatter_cases},          //
+      {"search", search_cases},            //
+      {"shape", shape_cases},              //
   };
   return kFamilies;
 }

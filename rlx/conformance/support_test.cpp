@@ -24,7 +24,7 @@ TEST(Support, ADtypeIsListedWhereItsRowsPass) {
   EXPECT_EQ(find(table, "neg").rows, 2);
   EXPECT_EQ(find(table, "neg").devices.at("cpu"), (std::vector{DType::f32, DType::i32}));
   EXPECT_EQ(find(table, "abs").devices.at("cpu"), (std::vector{DType::f16}));
-  EXPECT_TRUE(find(table, "exp").devices.at("cpu").empty());
+  EXPECT_EQ(table.ops.size(), 2u);  // nothing is said of ops without rows
 }
 
 TEST(Support, AFailureIsANote) {
@@ -47,12 +47,12 @@ TEST(Support, JsonIsOneArrayOfOps) {
   const SupportTable table = support_table({row("neg", normal(f32({3})))}, catalog(), {Device()});
   const auto json = nlohmann::json::parse(to_json(table));
   ASSERT_TRUE(json.is_array());
+  ASSERT_EQ(json.size(), 1u);
   for (const auto& op : json) {
     EXPECT_EQ(op.size(), 6u);
     for (const char* key : {"name", "family", "rows", "gradient", "devices", "note"})
       EXPECT_TRUE(op.contains(key)) << key;
-    const bool ran = op["name"] == "neg";
-    EXPECT_EQ(op["devices"]["cpu"].size(), ran ? 1u : 0u);
+    EXPECT_EQ(op["devices"]["cpu"].size(), 1u);
   }
 }
 

@@ -87,6 +87,8 @@ struct GradientSite {
   Values inputs;                                       // of the node
   Values results;                                      // of the node
   std::vector<std::optional<Value>> result_gradients;  // dy, where anything depends on the result
+  // d sum(ys * seeds) / dx for each of xs, in the graph they are of: for ops with bodies.
+  std::function<Values(const Values& ys, const Values& seeds, const Values& xs)> sweep = {};
 
   Value in(size_t i) const;
   Value y(size_t i = 0) const;

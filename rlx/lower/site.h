@@ -35,8 +35,8 @@ struct LowerSite {
   std::vector<Operand> results;  // contiguous
   std::function<ValueId(const TensorType&)> make_temporary;
   std::function<LoweredBody(const GraphPtr&, const std::vector<Operand>& inputs,
-                            const std::string& counter)>
-      lower_body;
+                            const std::optional<Dim>& iteration)>
+      lower_body;  // `iteration` is what its first input is known to be
   std::function<Steps(const Operand& from, const Operand& to)> copy;  // follows `from`'s view
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].value >= 0; }

@@ -28,6 +28,7 @@ template Steps::Steps(Copy);
 template Steps::Steps(Clear);
 template Steps::Steps(Host);
 template Steps::Steps(Fetch);
+template Steps::Steps(Bind);
 template Steps::Steps(If);
 template Steps::Steps(Loop);
 template Steps& Steps::add(Dispatch);
@@ -35,6 +36,7 @@ template Steps& Steps::add(Copy);
 template Steps& Steps::add(Clear);
 template Steps& Steps::add(Host);
 template Steps& Steps::add(Fetch);
+template Steps& Steps::add(Bind);
 template Steps& Steps::add(If);
 template Steps& Steps::add(Loop);
 

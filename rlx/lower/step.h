@@ -119,6 +119,12 @@ struct Fetch {
   std::string reason;
 };
 
+// Binds a symbol to what others say by now: an extent that the way through the steps decided.
+struct Bind {
+  std::string symbol;
+  Dim value;
+};
+
 struct Step;
 struct Steps {
   std::vector<Step> list;
@@ -145,10 +151,11 @@ struct Loop {
   Dim count;
   std::string counter;  // the symbol that counts from 0 in the body
   Steps body;
+  std::string condition = {};  // a symbol that ends the loop when it is 0; bound by steps
 };
 
 struct Step {
-  std::variant<Dispatch, Copy, Clear, Host, Fetch, If, Loop> what;
+  std::variant<Dispatch, Copy, Clear, Host, Fetch, Bind, If, Loop> what;
   int node = -1;  // of the graph, for reports and errors
 };
 

@@ -1,5 +1,5 @@
-// Activations that linear and conv2d apply to what they have summed, by name from the elementwise
-// table.
+// Activations that linear and conv apply to what they have summed: the rows of
+// elementwise_activations.cpp by name, with their default parameters.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@
 
 namespace rlx {
 
+Strings activation_names();
 // An Error unless the name is empty, which is none, or one that can be fused.
 void require_activation(std::string_view op, const std::string& name);
 

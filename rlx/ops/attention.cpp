@@ -1,5 +1,5 @@
-// attention(q, k, v, bias) = softmax(scale q . k^T + bias) . v per head, without the matrix of
-// scores.
+// attention(q, k, v, bias, mask) = softmax(scale q . k^T + bias) . v per head over the keys that
+// are seen, without the matrix of scores.
 
 #include <algorithm>
 #include <cmath>
@@ -12,51 +12,99 @@
 namespace rlx {
 namespace {
 
-// The extents, of [B, H, S, D] operands or of [B, S, H * D] ones.
-struct Form {
-  bool packed_heads;
-  Dim batches, heads, kv_heads, queries, keys, size, value_size;
-
-  Form(const Dims& q, const Dims& k, const Dims& v, const Attrs& attrs)
-      : packed_heads(q.size() == 3) {
-    batches = q[0];
-    if (packed_heads) {
-      const int64_t own = attrs.get<int64_t>("heads"), shared = attrs.get<int64_t>("kv_heads");
-      heads = own;
-      kv_heads = shared == 0 ? own : shared;
-      queries = q[1];
-      keys = k[1];
-      size = floor_div(q[2], heads);
-      value_size = floor_div(v[2], kv_heads);
-    } else {
-      heads = q[1];
-      kv_heads = k[1];
-      queries = q[2];
-      keys = k[2];
-      size = q[3];
-      value_size = v[3];
-    }
-  }
-  Dims scores() const { return {batches, heads, queries, keys}; }
+// One operand's extents and which strides lead along them.
+struct Heads {
+  Dim batches, heads, length, size;
 };
 
-void infer_packed(const InferSite& site) {
-  const TensorType &q = site.in(0), &k = site.in(1), &v = site.in(2);
+enum class Arrangement { heads_first, heads_inside, heads_packed };
+
+Arrangement arrangement_of(const Dims& q, const Attrs& attrs) {
+  if (q.size() == 3) return Arrangement::heads_packed;
+  return attrs.get<std::string>("layout") == "bshd" ? Arrangement::heads_inside
+                                                    : Arrangement::heads_first;
+}
+
+Heads heads_of(const Dims& x, Arrangement arrangement, const Dim& packed) {
+  switch (arrangement) {
+    case Arrangement::heads_first:
+      return {x[0], x[1], x[2], x[3]};
+    case Arrangement::heads_inside:
+      return {x[0], x[2], x[1], x[3]};
+    case Arrangement::heads_packed:
+      break;
+  }
+  return {x[0], packed, x[1], floor_div(x[2], packed)};
+}
+
+struct Form {
+  Arrangement arrangement;
+  Heads q, k, v;
+
+  Form(const Dims& q_shape, const Dims& k_shape, const Dims& v_shape, const Attrs& attrs)
+      : arrangement(arrangement_of(q_shape, attrs)) {
+    const int64_t own = attrs.get<int64_t>("heads"), shared = attrs.get<int64_t>("kv_heads");
+    q = heads_of(q_shape, arrangement, own);
+    k = heads_of(k_shape, arrangement, shared == 0 ? own : shared);
+    v = heads_of(v_shape, arrangement, shared == 0 ? own : shared);
+  }
+  Dims scores() const { return {q.batches, q.heads, q.length, k.length}; }
+  Dims result() const {
+    if (arrangement == Arrangement::heads_packed) return {q.batches, q.length, q.heads * v.size};
+    if (arrangement == Arrangement::heads_inside) return {q.batches, q.length, q.heads, v.size};
+    return {q.batches, q.heads, q.length, v.size};
+  }
+  // Strides by batch, head, position and element.
+  Dims strides(const Layout& layout, const Dim& size) const {
+    const Dims& s = layout.strides;
+    if (arrangement == Arrangement::heads_packed) return {s[0], size * s[2], s[1], s[2]};
+    if (arrangement == Arrangement::heads_inside) return {s[0], s[2], s[1], s[3]};
+    return s;
+  }
+};
+
+// A window has an end too: it looks back from the query's own position.
+bool is_causal(const Attrs& attrs) {
+  return attrs.get<bool>("causal") || attrs.get<int64_t>("window") >= 0;
+}
+
+void check_packed(const InferSite& site) {
   const int64_t heads = site.attrs.get<int64_t>("heads"),
                 kv_heads = site.attrs.get<int64_t>("kv_heads");
   require(heads > 0 && kv_heads >= 0, "attention: heads ", heads, " and kv_heads ", kv_heads,
           " must be positive");
   const int64_t shared = kv_heads == 0 ? heads : kv_heads;
-  const auto parted = [](const TensorType& type, int64_t parts) {
-    require(!type.shape[2].is_number() || type.shape[2].number() % parts == 0, "attention: ", type,
+  for (size_t i = 0; i < 3; ++i) {
+    const Dim& size = site.in(i).shape[2];
+    const int64_t parts = i == 0 ? heads : shared;
+    require(!size.is_number() || size.number() % parts == 0, "attention: ", site.in(i),
             " cannot be parted into ", parts, " heads");
-  };
-  parted(q, heads);
-  parted(k, shared);
-  parted(v, shared);
-  site.equal(floor_div(q.shape[2], heads), floor_div(k.shape[2], shared),
-             text("the head sizes of q ", q, " and k ", k, " differ"));
-  site.equal(k.shape[1], v.shape[1], text("k ", k, " and v ", v, " differ in length"));
+  }
+}
+
+void check_options(const Attrs& attrs) {
+  const std::string &empty_row = attrs.get<std::string>("empty_row"),
+                    &layout = attrs.get<std::string>("layout");
+  require(empty_row == "zero" || empty_row == "nan", "attention: empty_row '", empty_row,
+          "' is neither zero nor nan");
+  require(layout == "bhsd" || layout == "bshd", "attention: layout '", layout,
+          "' is neither bhsd nor bshd");
+  require(attrs.get<double>("softcap") >= 0, "attention: softcap ", attrs.get<double>("softcap"),
+          " is negative");
+  require(attrs.get<int64_t>("window") >= -1, "attention: window ", attrs.get<int64_t>("window"),
+          " is negative");
+}
+
+void check_broadcast(const InferSite& site, size_t i, const Dims& scores) {
+  const TensorType& type = site.in(i);
+  const char* name = i == 3 ? "bias" : "mask";
+  const bool fits = type.dtype == DType::boolean || (i == 3 && is_float(type.dtype));
+  require(fits && rank(type) <= 4, "attention: ", name, " is ", type, ", it needs ",
+          i == 3 ? "floats or bools" : "bools", " that broadcast to ", scores);
+  for (size_t d = 0; d < type.shape.size(); ++d)
+    if (!type.shape[d].is(1))
+      site.equal(type.shape[d], scores[d + 4 - type.shape.size()],
+                 text(name, ' ', type, " does not broadcast to ", scores));
 }
 
 Types infer(const InferSite& site) {
@@ -65,46 +113,22 @@ Types infer(const InferSite& site) {
           k, " and v ", v, " need one float dtype");
   require((rank(q) == 3 || rank(q) == 4) && rank(k) == rank(q) && rank(v) == rank(q),
           "attention: q ", q, ", k ", k, " and v ", v,
-          " need to be all [B, H, S, D] or all [B, S, H * D]");
-  const std::string& empty_row = site.attrs.get<std::string>("empty_row");
-  require(empty_row == "zero" || empty_row == "nan", "attention: empty_row '", empty_row,
-          "' is neither zero nor nan");
-  require(site.attrs.get<double>("softcap") >= 0, "attention: softcap ",
-          site.attrs.get<double>("softcap"), " is negative");
-  site.equal(q.shape[0], k.shape[0], text("the batches of q ", q, " and k ", k, " differ"));
-  site.equal(q.shape[0], v.shape[0], text("the batches of q ", q, " and v ", v, " differ"));
-  if (rank(q) == 3) {
-    infer_packed(site);
-  } else {
-    site.equal(q.shape[3], k.shape[3], text("the head sizes of q ", q, " and k ", k, " differ"));
-    site.equal(k.shape[1], v.shape[1], text("the heads of k ", k, " and v ", v, " differ"));
-    site.equal(k.shape[2], v.shape[2], text("k ", k, " and v ", v, " differ in length"));
-  }
+          " need to be all [B, H, S, D], all [B, S, H, D] or all [B, S, H * D]");
+  check_options(site.attrs);
+  if (rank(q) == 3) check_packed(site);
   const Form form(q.shape, k.shape, v.shape, site.attrs);
-  if (form.heads.is_number() && form.kv_heads.is_number())
-    require(form.kv_heads.number() > 0 ? form.heads.number() % form.kv_heads.number() == 0
-                                       : form.heads.is(0),
-            "attention: ", form.heads, " heads of q are no multiple of ", form.kv_heads,
-            " heads of k and v");
-  if (site.has(3)) {
-    const TensorType& bias = site.in(3);
-    const Dims scores = form.scores();
-    require((is_float(bias.dtype) || bias.dtype == DType::boolean) && rank(bias) <= 4,
-            "attention: bias is ", bias, ", it needs floats or bools that broadcast to ", scores);
-    for (size_t d = 0; d < bias.shape.size(); ++d)
-      if (!bias.shape[d].is(1))
-        site.equal(bias.shape[d], scores[d + 4 - bias.shape.size()],
-                   text("bias ", bias, " does not broadcast to ", scores));
-  }
-  Dims shape = {form.batches, form.heads, form.queries, form.value_size};
-  if (form.packed_heads) shape = {form.batches, form.queries, form.heads * form.value_size};
-  return {{q.dtype, shape}};
-}
-
-// Strides by batch, head, position and element.
-Dims head_strides(const Layout& layout, const Dim& size) {
-  const Dims& s = layout.strides;
-  return s.size() == 4 ? s : Dims{s[0], size * s[2], s[1], s[2]};
+  site.equal(form.q.batches, form.k.batches, text("the batches of q ", q, " and k ", k, " differ"));
+  site.equal(form.q.batches, form.v.batches, text("the batches of q ", q, " and v ", v, " differ"));
+  site.equal(form.q.size, form.k.size, text("the head sizes of q ", q, " and k ", k, " differ"));
+  site.equal(form.k.heads, form.v.heads, text("the heads of k ", k, " and v ", v, " differ"));
+  site.equal(form.k.length, form.v.length, text("k ", k, " and v ", v, " differ in length"));
+  const Dim &heads = form.q.heads, &shared = form.k.heads;
+  if (heads.is_number() && shared.is_number())
+    require(shared.number() > 0 ? heads.number() % shared.number() == 0 : heads.is(0),
+            "attention: ", heads, " heads of q are no multiple of ", shared, " heads of k and v");
+  for (const size_t i : {3, 4})
+    if (site.has(i)) check_broadcast(site, i, form.scores());
+  return {{q.dtype, form.result()}};
 }
 
 Dims bias_strides(const Operand& bias) {
@@ -124,32 +148,35 @@ Operand whole(const Tensor& x) {
 void reference(const ReferenceSite& site) {
   const Tensor &q = site.in(0), &k = site.in(1), &v = site.in(2);
   const Form form(q.shape(), k.shape(), v.shape(), site.attrs);
-  const int64_t queries = form.queries.number(), keys = form.keys.number(),
-                size = form.size.number();
-  const int64_t value_size = form.value_size.number(), heads = form.heads.number();
+  const int64_t queries = form.q.length.number(), keys = form.k.length.number(),
+                size = form.q.size.number(), value_size = form.v.size.number(),
+                heads = form.q.heads.number(), window = site.attrs.get<int64_t>("window");
   const double given = site.attrs.get<double>("scale"), softcap = site.attrs.get<double>("softcap");
   const double scale = given == 0 ? 1 / std::sqrt(static_cast<double>(size)) : given;
   const double empty = site.attrs.get<std::string>("empty_row") == "nan" ? NAN : 0;
-  const Shape q_strides = concrete(head_strides(whole(q).layout, size)),
-              k_strides = concrete(head_strides(whole(k).layout, size)),
-              v_strides = concrete(head_strides(whole(v).layout, value_size)),
-              y_strides = concrete(head_strides(whole(site.out()).layout, value_size)),
-              b_strides =
-                  site.has(3) ? concrete(bias_strides(whole(site.in(3)))) : Shape{0, 0, 0, 0};
+  const auto strides = [&](const Tensor& x, int64_t of_size) {
+    return concrete(form.strides(whole(x).layout, of_size));
+  };
+  const auto repeats = [&](size_t i) {
+    return site.has(i) ? concrete(bias_strides(whole(site.in(i)))) : Shape{0, 0, 0, 0};
+  };
+  const Shape q_strides = strides(q, size), k_strides = strides(k, size),
+              v_strides = strides(v, value_size), y_strides = strides(site.out(), value_size),
+              bias_strides = repeats(3), mask_strides = repeats(4);
 
-  for (int64_t row = 0; row < form.batches.number() * heads * queries; ++row) {
+  for (int64_t row = 0; row < form.q.batches.number() * heads * queries; ++row) {
     const int64_t query = row % queries, head = row / queries % heads,
                   batch = row / queries / heads;
-    const int64_t kv_head = head / (heads / form.kv_heads.number());
-    const auto at = [&](const Shape& strides, int64_t of_head, int64_t position) {
-      return batch * strides[0] + of_head * strides[1] + position * strides[2];
+    const int64_t kv_head = head / (heads / form.k.heads.number());
+    const auto at = [&](const Shape& by, int64_t of_head, int64_t position) {
+      return batch * by[0] + of_head * by[1] + position * by[2];
     };
-    const int64_t end = site.attrs.get<bool>("causal")
-                            ? std::clamp<int64_t>(query + keys - queries + 1, 0, keys)
-                            : keys;
+    const int64_t position = query + keys - queries;
+    const int64_t end = is_causal(site.attrs) ? std::clamp<int64_t>(position + 1, 0, keys) : keys;
+    const int64_t begin = window >= 0 ? std::clamp<int64_t>(position - window, 0, end) : 0;
     std::vector<double> scores;
     double highest = -INFINITY, total = 0;
-    for (int64_t key = 0; key < end; ++key) {
+    for (int64_t key = begin; key < end; ++key) {
       double s = 0;
       for (int64_t d = 0; d < size; ++d)
         s += q.at(at(q_strides, head, query) + d * q_strides[3]) *
@@ -157,142 +184,186 @@ void reference(const ReferenceSite& site) {
       s *= scale;
       if (softcap > 0) s = softcap * std::tanh(s / softcap);
       if (site.has(3)) {
-        const double bias = site.in(3).at(at(b_strides, head, query) + key * b_strides[3]);
+        const double bias = site.in(3).at(at(bias_strides, head, query) + key * bias_strides[3]);
         s = site.in(3).dtype() != DType::boolean ? s + bias : bias != 0 ? s : -INFINITY;
       }
+      if (site.has(4) && site.in(4).at(at(mask_strides, head, query) + key * mask_strides[3]) == 0)
+        s = -INFINITY;
       scores.push_back(s);
       highest = s > highest || std::isnan(s) ? s : highest;
     }
     for (double& s : scores) total += s = s == -INFINITY ? 0 : std::exp(s - highest);
     for (int64_t d = 0; d < value_size; ++d) {
       double sum = 0;
-      for (int64_t key = 0; key < end; ++key)
-        if (scores[size_t(key)] != 0)
-          sum += scores[size_t(key)] * v.at(at(v_strides, kv_head, key) + d * v_strides[3]);
+      for (int64_t key = begin; key < end; ++key)
+        if (scores[size_t(key - begin)] != 0)
+          sum += scores[size_t(key - begin)] * v.at(at(v_strides, kv_head, key) + d * v_strides[3]);
       site.out().set(at(y_strides, head, query) + d, highest == -INFINITY ? empty : sum / total);
     }
   }
 }
 
-enum Variant : int64_t { invocation_per_query = 0, workgroup_per_query = 1 };
+enum Variant : int64_t { invocation_per_query = 0, workgroup_per_query = 1, split_keys = 2 };
 
-// Lanes that need not wait for each other suit a device that is a CPU, and want many queries.
+// Lanes that need not wait for each other suit a device that is a CPU, and want many queries. One
+// query and many keys, which is decoding, would leave a large device idle unless the keys are
+// split.
 Variant choose_variant(const LowerSite& site, const Form& form) {
-  const bool can = form.value_size.is_number() && form.value_size.number() > 0 &&
-                   form.value_size.number() <= 256;
-  const bool many = !form.queries.is_number() || form.queries.number() >= 4;
+  const Dim &queries = form.q.length, &keys = form.k.length, &size = form.v.size;
+  const bool in_registers = size.is_number() && size.number() > 0 && size.number() <= 256;
+  const bool many = !queries.is_number() || queries.number() >= 4;
+  const bool decoding = queries.is(1) && (!keys.is_number() || keys.number() >= 512);
   const bool software = site.traits.device_class == DeviceClass::software;
-  const int64_t wanted = site.choices.get(
-      "attention.variant", software && many ? invocation_per_query : workgroup_per_query);
-  return can && wanted == invocation_per_query ? invocation_per_query : workgroup_per_query;
+  const Variant fitting = software && many        ? invocation_per_query
+                          : !software && decoding ? split_keys
+                                                  : workgroup_per_query;
+  const auto wanted = static_cast<Variant>(site.choices.get("attention.variant", fitting));
+  return wanted == invocation_per_query && !in_registers ? workgroup_per_query : wanted;
 }
 
+// What bias and mask make of a score.
 std::string bias_function(const LowerSite& site) {
-  if (!site.has(3)) return "fn biased(s: f32, at: u32) -> f32 { return s; }";
-  if (site.in(3).dtype == DType::boolean)
-    return "fn biased(s: f32, at: u32) -> f32 { return select(-infinity(), s, load_bias(at)); }";
-  return "fn biased(s: f32, at: u32) -> f32 { return s + load_bias(at); }";
+  std::string body = "fn biased(s: f32, bias_at: u32, mask_at: u32) -> f32 {\n  var y = s;\n";
+  if (site.has(3))
+    body += site.in(3).dtype == DType::boolean
+                ? "  y = select(-infinity(), y, load_bias(bias_at));\n"
+                : "  y += load_bias(bias_at);\n";
+  if (site.has(4)) body += "  y = select(-infinity(), y, load_mask(mask_at));\n";
+  return body + "  return y;\n}";
 }
 
-Steps lower(const LowerSite& site) {
-  const Form form(site.in(0).shape, site.in(1).shape, site.in(2).shape, site.attrs());
+// What the kernels have in common; the result is not among the operands yet.
+Dispatch common(const LowerSite& site, const Form& form, const Dim& splits) {
   const Operand &q = site.inputs[0], &k = site.inputs[1], &v = site.inputs[2];
   const double given = site.attrs().get<double>("scale");
-  const double scale = given != 0 || !form.size.is_number() || form.size.is(0)
+  const double scale = given != 0 || !form.q.size.is_number() || form.q.size.is(0)
                            ? given
-                           : 1 / std::sqrt(static_cast<double>(form.size.number()));
+                           : 1 / std::sqrt(static_cast<double>(form.q.size.number()));
+  constexpr int64_t kFarthest = 1 << 30;
+  const int64_t window = site.attrs().get<int64_t>("window");
   Dispatch dispatch;
   dispatch.operands = {LowerSite::named(flat(q), "q", Access::read),
                        LowerSite::named(flat(k), "k", Access::read),
                        LowerSite::named(flat(v), "v", Access::read)};
-  if (site.has(3))
-    dispatch.operands.push_back(LowerSite::named(flat(site.inputs[3]), "bias", Access::read));
-  dispatch.operands.push_back(site.write("y"));
   dispatch.prelude = {bias_function(site)};
-  dispatch.constants = {{"CAUSAL", site.attrs().get<bool>("causal")},
+  dispatch.constants = {{"CAUSAL", is_causal(site.attrs())},
+                        {"WINDOWED", window >= 0},
                         {"EMPTY_ROW_IS_NAN", site.attrs().get<std::string>("empty_row") == "nan"}};
-  dispatch.params = {
-      {"q_strides", head_strides(q.layout, form.size)},
-      {"k_strides", head_strides(k.layout, form.size)},
-      {"v_strides", head_strides(v.layout, form.value_size)},
-      {"y_strides", head_strides(site.results[0].layout, form.value_size)},
-      {"bias_strides", site.has(3) ? bias_strides(site.inputs[3]) : Dims{0, 0, 0, 0}},
-      {"q_first", q.layout.offset},
-      {"k_first", k.layout.offset},
-      {"v_first", v.layout.offset},
-      {"bias_first", site.has(3) ? site.inputs[3].layout.offset : Dim(0)},
-      {"batches", form.batches},
-      {"heads", form.heads},
-      {"kv_heads", form.kv_heads},
-      {"queries", form.queries},
-      {"keys", form.keys},
-      {"size", form.size},
-      {"value_size", form.value_size},
-      {"scale", scale},
-      {"softcap", site.attrs().get<double>("softcap")}};
-  const Dim all_heads = form.batches * form.heads;
-  if (choose_variant(site, form) == workgroup_per_query) {
-    dispatch.kernel = kernel("attention", {"numbers", "functions", "reduce", "attention"});
-    dispatch.workgroups = all_heads * form.queries * ceil_div(form.value_size, 256);
+  dispatch.params = {{"q_strides", form.strides(q.layout, form.q.size)},
+                     {"k_strides", form.strides(k.layout, form.q.size)},
+                     {"v_strides", form.strides(v.layout, form.v.size)},
+                     {"y_strides", form.strides(site.results[0].layout, form.v.size)},
+                     {"q_first", q.layout.offset},
+                     {"k_first", k.layout.offset},
+                     {"v_first", v.layout.offset},
+                     {"batches", form.q.batches},
+                     {"heads", form.q.heads},
+                     {"kv_heads", form.k.heads},
+                     {"queries", form.q.length},
+                     {"keys", form.k.length},
+                     {"size", form.q.size},
+                     {"value_size", form.v.size},
+                     {"window", Dim(std::clamp<int64_t>(window, 0, kFarthest))},
+                     {"splits", splits},
+                     {"scale", scale},
+                     {"softcap", site.attrs().get<double>("softcap")}};
+  for (const size_t i : {3, 4}) {
+    const std::string name = i == 3 ? "bias" : "mask";
+    if (site.has(i))
+      dispatch.operands.push_back(LowerSite::named(flat(site.inputs[i]), name, Access::read));
+    dispatch.params.emplace_back(name + "_strides",
+                                 site.has(i) ? bias_strides(site.inputs[i]) : Dims{0, 0, 0, 0});
+    dispatch.params.emplace_back(name + "_first",
+                                 site.has(i) ? site.inputs[i].layout.offset : Dim(0));
+  }
+  return dispatch;
+}
+
+// Every workgroup takes a part of a query's keys; a second step puts the parts together.
+Steps lower_split(const LowerSite& site, const Form& form) {
+  const Dim splits = min(ceil_div(form.k.length, 128), 32);
+  const Dim rows = form.q.batches * form.q.heads * form.q.length;
+  const Operand sums = site.temporary("sums", f32({rows, splits, form.v.size})),
+                totals = site.temporary("totals", f32({rows, splits, 2}));
+  Dispatch parts = common(site, form, splits);
+  parts.kernel = kernel("attention", {"numbers", "functions", "reduce", "attention",
+                                      "attention_exp", "attention_part"});
+  parts.operands.push_back(sums);
+  parts.operands.push_back(totals);
+  parts.workgroups = rows * splits * ceil_div(form.v.size, 256);
+  Dispatch whole{
+      .kernel = kernel("attention_combine", {"numbers", "functions", "attention_exp"}),
+      .operands = {LowerSite::named(sums, "sums", Access::read),
+                   LowerSite::named(totals, "totals", Access::read), site.write("y")},
+      .constants = {parts.constants.back()},
+      .params = {{"y_strides", form.strides(site.results[0].layout, form.v.size)},
+                 {"rows", rows},
+                 {"heads", form.q.heads},
+                 {"queries", form.q.length},
+                 {"value_size", form.v.size},
+                 {"splits", splits}},
+      .workgroups = ceil_div(rows * form.v.size, 64),
+  };
+  Steps steps;
+  steps.add(std::move(parts));
+  steps.add(std::move(whole));
+  return steps;
+}
+
+Steps lower(const LowerSite& site) {
+  const Form form(site.in(0).shape, site.in(1).shape, site.in(2).shape, site.attrs());
+  const Dim all_heads = form.q.batches * form.q.heads;
+  const Variant variant = choose_variant(site, form);
+  if (variant == split_keys) return lower_split(site, form);
+  Dispatch dispatch = common(site, form, 1);
+  dispatch.operands.push_back(site.write("y"));
+  if (variant == workgroup_per_query) {
+    dispatch.kernel = kernel("attention", {"numbers", "functions", "reduce", "attention",
+                                           "attention_exp", "attention_whole"});
+    dispatch.workgroups = all_heads * form.q.length * ceil_div(form.v.size, 256);
     return dispatch;
   }
   const int64_t lanes = site.choices.get(
       "attention.lanes", site.traits.device_class == DeviceClass::software ? 8 : 64);
-  dispatch.kernel = kernel("attention_rows", {"numbers", "functions", "attention"});
+  dispatch.kernel =
+      kernel("attention_rows", {"numbers", "functions", "attention", "attention_exp"});
   dispatch.constants.push_back({"WORKGROUP", lanes});
-  dispatch.constants.push_back({"VALUE_SIZE", form.value_size.number()});
-  dispatch.workgroups = all_heads * ceil_div(form.queries, lanes);
+  dispatch.constants.push_back({"VALUE_SIZE", form.v.size.number()});
+  dispatch.workgroups = all_heads * ceil_div(form.q.length, lanes);
   return dispatch;
 }
 
-Value constant_like(Value like, const Tensor& tensor) {
-  auto& nodes = like.graph->nodes;
-  nodes.push_back({.op = static_op(constant_op()),
-                   .attrs = {{"value", tensor}},
-                   .types = {tensor.type()},
-                   .name = text("constant_", nodes.size()),
-                   .host_values = {std::nullopt}});
-  return {like.graph, static_cast<int>(nodes.size()) - 1};
-}
-
-Tensor causal_mask(int64_t queries, int64_t keys) {
-  Tensor mask(DType::boolean, {queries, keys});
-  for (int64_t i = 0; i < queries; ++i)
-    for (int64_t j = 0; j < keys; ++j) mask.set(i * keys + j, j <= i + keys - queries);
-  return mask;
-}
-
-// The probabilities are computed again, this time as a matrix, heads that share keys in a dim of
-// their own.
+// The probabilities are computed again, this time as a matrix [B, H, S_q, S_k]: training takes that
+// memory, which the forward pass does not. Heads that share keys lie in a dim of their own.
 Gradients gradient(const GradientSite& site) {
   const Value q = site.in(0);
-  const bool has_bias = site.inputs.size() > 3 && site.in(3).present();
+  const auto given = [&](size_t i) { return site.inputs.size() > i && site.in(i).present(); };
   const Form form(q.shape(), site.in(1).shape(), site.in(2).shape(), site.attrs());
-  const Dim sharing = floor_div(form.heads, form.kv_heads);
+  const Dim sharing = floor_div(form.q.heads, form.k.heads);
   const auto grouped = [&](Value x, const Dim& groups,
-                           const Dim& size) {  // [B, H_kv, groups, S, size]
-    if (form.packed_heads)
-      x = transpose(reshape(x, Dims{form.batches, x.shape()[1], form.kv_heads * groups, size}),
-                    {0, 2, 1, 3});
-    return reshape(x, Dims{form.batches, form.kv_heads, groups, x.shape()[2], size});
+                           const Heads& of) {  // [B, H_kv, groups, S, size]
+    if (form.arrangement != Arrangement::heads_first)
+      x = transpose(reshape(x, Dims{of.batches, of.length, of.heads, of.size}), {0, 2, 1, 3});
+    return reshape(x, Dims{of.batches, form.k.heads, groups, of.length, of.size});
   };
   const auto ungrouped = [&](Value dx, Value like) {
-    if (!form.packed_heads) return reshape(dx, like.shape());
+    if (form.arrangement == Arrangement::heads_first) return reshape(dx, like.shape());
     const Dims& s = dx.shape();
     return reshape(transpose(reshape(dx, Dims{s[0], s[1] * s[2], s[3], s[4]}), {0, 2, 1, 3}),
                    like.shape());
   };
-  const Value q5 = grouped(q, sharing, form.size), k5 = grouped(site.in(1), 1, form.size),
-              v5 = grouped(site.in(2), 1, form.value_size),
-              dy5 = grouped(site.dy(), sharing, form.value_size);
+  const Value q5 = grouped(q, sharing, form.q), k5 = grouped(site.in(1), 1, form.k),
+              v5 = grouped(site.in(2), 1, form.v),
+              dy5 = grouped(site.dy(), sharing,
+                            {form.q.batches, form.q.heads, form.q.length, form.v.size});
   const Dims scores = form.scores();
-  const Dims grouped_scores = {form.batches, form.kv_heads, sharing, form.queries, form.keys};
+  const Dims grouped_scores = {form.q.batches, form.k.heads, sharing, form.q.length, form.k.length};
 
   double scale = site.attrs().get<double>("scale");
   if (scale == 0) {
-    require(form.size.is_number(),
-            "attention: the gradient needs a head size that is a number, got ", form.size);
-    scale = 1 / std::sqrt(static_cast<double>(form.size.number()));
+    require(form.q.size.is_number(),
+            "attention: the gradient needs a head size that is a number, got ", form.q.size);
+    scale = 1 / std::sqrt(static_cast<double>(form.q.size.number()));
   }
   const double softcap = site.attrs().get<double>("softcap");
   Value s = reshape(matmul(q5, k5, false, true), scores) * scalar(q, scale);
@@ -303,27 +374,20 @@ Gradients gradient(const GradientSite& site) {
     s = t * scalar(q, softcap);
   }
   const Value lowest = scalar(q, -INFINITY);
-  const bool is_mask = has_bias && site.in(3).dtype() == DType::boolean;
-  if (is_mask)
-    s = where(site.in(3), s, lowest);
-  else if (has_bias)
-    s = s + cast(site.in(3), q.dtype());
-  if (site.attrs().get<bool>("causal")) {
-    if (!form.queries.is_number() || !form.keys.is_number())
-      fail(ErrorKind::unsupported,
-           "attention: the gradient of causal attention needs numbers for S_q and S_k, got ",
-           form.queries, " and ", form.keys);
-    s = where(constant_like(q, causal_mask(form.queries.number(), form.keys.number())), s, lowest);
-  }
+  const bool is_mask = given(3) && site.in(3).dtype() == DType::boolean;
+  const bool has_bias = given(3) && !is_mask, causal = is_causal(site.attrs());
+  if (has_bias) s = s + cast(site.in(3), q.dtype());
+  if (is_mask) s = where(site.in(3), s, lowest);
+  if (given(4)) s = where(site.in(4), s, lowest);
+  if (causal) s = where(causal_mask(s, site.attrs().get<int64_t>("window")), s, lowest);
   Value p = softmax(s, -1);
-  if (site.attrs().get<std::string>("empty_row") == "zero" &&
-      (has_bias || site.attrs().get<bool>("causal")))
+  if (site.attrs().get<std::string>("empty_row") == "zero" && (given(3) || given(4) || causal))
     p = where(equal(reduce_max(s, {3}, true), lowest), scalar(q, 0), p);
 
   const Value dp = reshape(matmul(dy5, v5, false, true), scores);
   Value ds = p * (dp - sum(p * dp, {3}, true));
   Gradients gradients(site.inputs.size());
-  if (has_bias && !is_mask) gradients[3] = cast(unbroadcast(ds, site.in(3)), site.in(3).dtype());
+  if (has_bias) gradients[3] = cast(unbroadcast(ds, site.in(3)), site.in(3).dtype());
   if (slope.present()) ds = ds * slope;
   const Value ds5 = reshape(ds * scalar(q, scale), grouped_scores), p5 = reshape(p, grouped_scores);
   gradients[0] = ungrouped(matmul(ds5, k5), q);
@@ -338,10 +402,12 @@ const OpDef& attention_op() {
   static const OpDef op{
       .name = "attention",
       .family = "attention",
-      .inputs = {3, 4, {"q", "k", "v", "bias"}},
+      .inputs = {3, 5, {"q", "k", "v", "bias", "mask"}},
       .attrs = {{"heads", 1},
                 {"kv_heads", 0},
+                {"layout", "bhsd"},
                 {"causal", false},
+                {"window", -1},
                 {"scale", 0.0},
                 {"softcap", 0.0},
                 {"empty_row", "zero"}},
@@ -350,19 +416,32 @@ const OpDef& attention_op() {
       .lower = lower,
       .gradient = gradient,
       .accuracy = {32},
-      .variants = {{"attention.variant", 2}},
+      .variants = {{"attention.variant", 3}},
   };
   return op;
 }
 
-Value attention(Value q, Value k, Value v, Value bias, const AttentionOptions& options) {
-  return q.apply(attention_op(), {q, k, v, bias},
+Value attention(Value q, Value k, Value v, Value bias, const AttentionOptions& options,
+                Value mask) {
+  Values operands{q, k, v, bias};
+  if (mask.present()) operands.push_back(mask);
+  return q.apply(attention_op(), operands,
                  {{"heads", options.heads},
                   {"kv_heads", options.kv_heads},
+                  {"layout", options.layout},
                   {"causal", options.causal},
+                  {"window", options.window},
                   {"scale", options.scale},
                   {"softcap", options.softcap},
                   {"empty_row", options.empty_row}});
+}
+
+Value packed_attention(Value qkv, Value bias, AttentionOptions options, Value mask) {
+  require(rank(qkv.type()) == 5 && qkv.shape()[2].is(3), "packed_attention: qkv is ", qkv.type(),
+          ", it needs to be [B, S, 3, H, D]");
+  const auto part = [&](int64_t i) { return squeeze(slice(qkv, {i}, {i + 1}, {2}), {2}); };
+  options.layout = "bshd";
+  return attention(part(0), part(1), part(2), bias, options, mask);
 }
 
 }  // namespace rlx

@@ -1,6 +1,6 @@
 // Attention with one workgroup per query: lanes take one key each to score, then four elements of the
-// result each to sum. A row of v longer than that takes several workgroups.
-// Includes: numbers, functions, reduce, attention.
+// result each to sum. A row of v longer than that takes several workgroups, and the keys may be split over
+// several. Functions: finish. Includes: numbers, functions, reduce, attention.
 
 var<workgroup> probabilities: array<f32, WORKGROUP>;
 
@@ -8,9 +8,11 @@ var<workgroup> probabilities: array<f32, WORKGROUP>;
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let parts = (params.value_size + 4u * WORKGROUP - 1u) / (4u * WORKGROUP);
   let group = workgroup_index(ids);
-  let query = group / parts % params.queries;
-  let head = group / parts / params.queries % params.heads;
-  let batch = group / parts / params.queries / params.heads;
+  let split = group / parts % params.splits;
+  let row = group / parts / params.splits;
+  let query = row % params.queries;
+  let head = row / params.queries % params.heads;
+  let batch = row / params.queries / params.heads;
   if (batch >= params.batches) { return; }
   let kv_head = head / (params.heads / params.kv_heads);
 
@@ -19,14 +21,18 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let v_at = params.v_first + batch * params.v_strides[0].x + kv_head * params.v_strides[0].y;
   let bias_at = params.bias_first + batch * params.bias_strides[0].x + head * params.bias_strides[0].y +
                 query * params.bias_strides[0].z;
+  let mask_at = params.mask_first + batch * params.mask_strides[0].x + head * params.mask_strides[0].y +
+                query * params.mask_strides[0].z;
 
   let element = group % parts * 4u * WORKGROUP + lane + vec4<u32>(0u, 1u, 2u, 3u) * WORKGROUP;
   let value_at = v_at + min(element, vec4<u32>(params.value_size - 1u)) * params.v_strides[0].w;
-  let end = key_end(query);
+  let seen = key_end(query) - key_begin(query);
+  let begin = key_begin(query) + split * ((seen + params.splits - 1u) / params.splits);
+  let end = min(begin + (seen + params.splits - 1u) / params.splits, key_end(query));
   var highest = -infinity();
   var total = 0.0;
   var sums = vec4<f32>();
-  for (var first = 0u; first < end; first += WORKGROUP) {
+  for (var first = begin; first < end; first += WORKGROUP) {
     let key = first + lane;
     var s = -infinity();
     if (key < end) {
@@ -35,7 +41,7 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
         product += load_q(q_at + d * params.q_strides[0].w) *
                    load_k(k_at + key * params.k_strides[0].z + d * params.k_strides[0].w);
       }
-      s = score(product, bias_at + key * params.bias_strides[0].w);
+      s = score(product, bias_at + key * params.bias_strides[0].w, mask_at + key * params.mask_strides[0].w);
     }
     let top = max_or_nan(highest, reduce_max(lane, s));
     let shift = select(top, 0.0, is_lowest(top));
@@ -54,8 +60,5 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   }
 
   let y_at = batch * params.y_strides[0].x + head * params.y_strides[0].y + query * params.y_strides[0].z;
-  let result = divided(sums, total, highest);
-  for (var i = 0u; i < 4u; i++) {
-    if (element[i] < params.value_size) { store_y(y_at + element[i], result[i]); }
-  }
+  finish(row, split, y_at, element, sums, total, highest);
 }

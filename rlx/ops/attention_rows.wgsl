@@ -32,14 +32,17 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let v_at = params.v_first + batch * params.v_strides[0].x + kv_head * params.v_strides[0].y;
   let bias_at = params.bias_first + batch * params.bias_strides[0].x + head * params.bias_strides[0].y +
                 query * params.bias_strides[0].z;
+  let mask_at = params.mask_first + batch * params.mask_strides[0].x + head * params.mask_strides[0].y +
+                query * params.mask_strides[0].z;
 
+  let begin = key_begin(query);
   let end = key_end(query);
   let last_end = key_end(last_query);  // of the whole workgroup
   var highest = -infinity();
   var total = 0.0;
   var scores: array<vec4<f32>, FOURS>;
   var sums: array<vec4<f32>, VALUES>;
-  for (var first = 0u; first < last_end; first += 4u * FOURS) {
+  for (var first = key_begin(first_query); first < last_end; first += 4u * FOURS) {
     let fours = min(FOURS, (last_end - first + 3u) / 4u);
     var top = highest;
     for (var four = 0u; four < fours; four++) {
@@ -53,9 +56,10 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
                     vec4<f32>(load_k(at.x), load_k(at.y), load_k(at.z), load_k(at.w));
       }
       let bias = bias_at + key * params.bias_strides[0].w;
-      let seen = vec4<f32>(score(products.x, bias.x), score(products.y, bias.y), score(products.z, bias.z),
-                           score(products.w, bias.w));
-      let s = select(vec4<f32>(-infinity()), seen, wanted < vec4<u32>(end));
+      let mask = mask_at + key * params.mask_strides[0].w;
+      let all = vec4<f32>(score(products.x, bias.x, mask.x), score(products.y, bias.y, mask.y),
+                          score(products.z, bias.z, mask.z), score(products.w, bias.w, mask.w));
+      let s = select(vec4<f32>(-infinity()), all, (wanted >= vec4<u32>(begin)) & (wanted < vec4<u32>(end)));
       scores[four] = s;
       top = max_or_nan(top, max_or_nan(max_or_nan(s.x, s.y), max_or_nan(s.z, s.w)));
     }

@@ -73,6 +73,25 @@ TEST(Attention, ABoolMaskKeepsWhatIsTrue) {
   EXPECT_EQ(mean_of_seen(1, 3, {}, &mask).at(0), 2.5);
 }
 
+TEST(Attention, AWindowLooksBackFromTheQuerysPosition) {
+  const Tensor y = mean_of_seen(2, 4, {.window = 1});
+  EXPECT_EQ(y.at(0), 3);  // keys 1 and 2
+  EXPECT_EQ(y.at(1), 6);  // keys 2 and 3
+  EXPECT_EQ(mean_of_seen(2, 4, {.window = 0}).at(1), 8);
+  EXPECT_EQ(mean_of_seen(1, 4, {.window = 100}).at(0), 15.0 / 4);
+}
+
+TEST(Attention, AMaskBesideABiasHidesWhateverTheBiasIs) {
+  Graph graph;
+  const Tensor q(DType::f32, {1, 1, 1, 2}), k(DType::f32, {1, 1, 3, 2});
+  const Tensor v = Tensor::of(DType::f32, {1, 1, 3, 1}, {1, 2, 4});
+  const Tensor bias = Tensor::of(DType::f32, {3}, {0, INFINITY, std::log(3.0)}),
+               mask = Tensor::of(DType::boolean, {3}, {1, 0, 1});
+  graph.output("y", attention(graph.constant(q), graph.constant(k), graph.constant(v),
+                              graph.constant(bias), {}, graph.constant(mask)));
+  EXPECT_NEAR(evaluate(graph, {}).outputs.at("y").at(0), 13.0 / 4, 1e-6);
+}
+
 TEST(Attention, ABiasIsAddedToTheScores) {
   const Tensor bias = Tensor::of(DType::f32, {2}, {std::log(3.0), 0});
   EXPECT_FLOAT_EQ(static_cast<float>(mean_of_seen(1, 2, {}, &bias).at(0)), 1.25f);
@@ -125,6 +144,47 @@ TEST(Attention, HeadsSideBySideAreTheSameAsTransposedOnes) {
   EXPECT_TRUE(same_bytes(outputs.at("packed"), outputs.at("apart")));
 }
 
+TEST(Attention, PackedQkvIsReadInPlace) {
+  Graph graph;
+  graph.output("y", packed_attention(graph.input("qkv", f32({2, "s", 3, 4, 8}))));
+  DeviceTraits traits;
+  traits.device_class = DeviceClass::discrete;
+  EXPECT_EQ(lower_graph(graph, traits).steps.list.size(), 1u);
+  EXPECT_EQ(text(graph.outputs()[0].value.type()), "f32[2, s, 4, 8]");
+}
+
+TEST(Attention, DecodingSplitsTheKeysOfALargeDevice) {
+  Graph graph;
+  const Value k = graph.input("k", f32({1, 2, "past", 8}));
+  graph.output("y", attention(graph.input("q", f32({1, 2, 1, 8})), k, k, {}, {.causal = true}));
+  DeviceTraits traits;
+  traits.device_class = DeviceClass::discrete;
+  EXPECT_EQ(lower_graph(graph, traits).steps.list.size(), 2u);
+  traits.device_class = DeviceClass::software;
+  EXPECT_EQ(lower_graph(graph, traits).steps.list.size(), 1u);
+}
+
+TEST(Attention, PositionsBeforeHeadsAreTheSameAsTransposedOnes) {
+  Graph graph;
+  const Value q = graph.input("q", f32({1, 3, 2, 4})), k = graph.input("k", f32({1, 5, 2, 4}));
+  graph.output("inside", attention(q, k, k, {}, {.layout = "bshd", .causal = true}));
+  const auto heads = [](Value x) { return transpose(x, {0, 2, 1, 3}); };
+  graph.output("apart", heads(attention(heads(q), heads(k), heads(k), {}, {.causal = true})));
+  Tensor a(DType::f32, {1, 3, 2, 4}), b(DType::f32, {1, 5, 2, 4});
+  for (int64_t i = 0; i < a.count(); ++i) a.set(i, std::sin(static_cast<double>(i)));
+  for (int64_t i = 0; i < b.count(); ++i) b.set(i, std::cos(static_cast<double>(i)));
+  const TensorMap outputs = evaluate(graph, {{"q", a}, {"k", b}}).outputs;
+  EXPECT_TRUE(same_bytes(outputs.at("inside"), outputs.at("apart")));
+}
+
+TEST(CausalMask, QueriesAreTheLastPositions) {
+  Graph graph;
+  graph.output("y", causal_mask(graph.constant(Tensor(DType::f32, {2, 4})), 1));
+  const Tensor y = evaluate(graph, {}).outputs.at("y");
+  const double wanted[] = {0, 1, 1, 0, 0, 0, 1, 1};
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(y.at(i), wanted[i]) << i;
+}
+
 TEST(Attention, ErrorsNameTheOperands) {
   EXPECT_EQ(error_of(f32({1, 2, 3, 4}), f32({1, 2, 3, 5}), f32({1, 2, 3, 4})),
             "attention: the head sizes of q f32[1, 2, 3, 4] and k f32[1, 2, 3, 5] differ: 4 and 5");
@@ -134,6 +194,10 @@ TEST(Attention, ErrorsNameTheOperands) {
             "attention: f32[1, 3, 5] cannot be parted into 2 heads");
   EXPECT_EQ(error_of(f32({1, 1, 1, 1}), f32({1, 1, 1, 1}), f32({1, 1, 1, 1}), {.empty_row = "no"}),
             "attention: empty_row 'no' is neither zero nor nan");
+  const TensorType one = f32({1, 1, 1, 1});
+  EXPECT_EQ(error_of(one, one, one, {.layout = "bdsh"}),
+            "attention: layout 'bdsh' is neither bhsd nor bshd");
+  EXPECT_EQ(error_of(one, one, one, {.window = -2}), "attention: window -2 is negative");
 }
 
 }  // namespace

@@ -165,7 +165,7 @@ OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands)
   if (row.gradient)
     def.gradient = row.gradient;
   else
-    def.gradient_reason = "its result is bool";
+    def.gradient_reason = row.comparison ? "its result is bool" : "it is of integers";
   if (row.on_dims)
     def.symbolic = [f = row.on_dims](const InferSite& site) { return symbolic(site, f); };
   return def;

@@ -7,12 +7,21 @@
 #include <type_traits>
 #include <vector>
 
-#include "rlx/ir/graph.h"
+#include "rlx/ops/elementwise.h"
+#include "rlx/ops/ops.h"
 
 namespace rlx::rows {
 
 // The classes of dtypes an op takes.
-enum : unsigned { kFloats = 1, kSigned = 2, kUnsigned = 4, kBools = 8, kNumbers = 7, kAll = 15 };
+enum : unsigned {
+  kFloats = 1,
+  kSigned = 2,
+  kUnsigned = 4,
+  kBools = 8,
+  kIntegers = 6,
+  kNumbers = 7,
+  kAll = 15
+};
 
 struct Params {  // those of the row, in order
   const double* values;
@@ -96,5 +105,32 @@ OpDef op(const Row& row, F) {
   using First = std::conditional_t<(kClasses & kFloats) != 0, double, uint64_t>;
   return elementwise_def(row, std::move(scalar), std::max<size_t>(arity<F, First>(), 1));
 }
+
+// The rows, in the file of their theme.
+std::vector<OpDef> math_rows();
+std::vector<OpDef> trig_rows();
+std::vector<OpDef> activation_rows();
+std::vector<OpDef> binary_rows();
+std::vector<OpDef> logic_rows();
+std::vector<OpDef> loss_rows();
+
+// An op of the table, applied.
+Value apply(std::string_view name, const Values& inputs, const Attrs& attrs = {});
+
+// ---- What formulas and gradients are written with ----
+
+// Integers compute as unsigned ones, which wrap.
+inline double wide(double x) { return x; }
+inline uint64_t wide(int64_t x) { return static_cast<uint64_t>(x); }
+inline uint64_t wide(uint64_t x) { return x; }
+
+using Site = const GradientSite&;
+inline Gradients flat(Site) { return {std::nullopt}; }  // almost everywhere
+
+inline Value operator*(double factor, Value x) { return scalar(x, factor) * x; }
+inline Value operator+(double term, Value x) { return scalar(x, term) + x; }
+inline Value operator-(double from, Value x) { return scalar(x, from) - x; }
+inline Value if_true(Value mask, Value dy) { return where(mask, dy, scalar(dy, 0)); }
+inline Value if_false(Value mask, Value dy) { return where(mask, scalar(dy, 0), dy); }
 
 }  // namespace rlx::rows

@@ -108,6 +108,71 @@ TEST(Elementwise, ActivationsAreTheirFormulas) {
   expect_values(of_one(x, [](Value v) { return activate(v, ""); }), {-2, 0, 3});
 }
 
+TEST(Elementwise, MoreActivationsAreTheirFormulas) {
+  const Tensor x = f32_of({-2, 0, 0.5, 3});
+  expect_values(of_one(x, [](Value v) { return selu(v); }),
+                {-1.52016647, 0, 0.52535049, 3.15210296});
+  expect_values(of_one(x, [](Value v) { return celu(v, 2); }), {-1.26424112, 0, 0.5, 3});
+  expect_values(of_one(x, [](Value v) { return hard_sigmoid(v); }), {0.1, 0.5, 0.6, 1});
+  expect_values(of_one(x, [](Value v) { return hard_swish(v); }), {-0.33333333, 0, 0.29166667, 3});
+  expect_values(of_one(x, [](Value v) { return mish(v); }),
+                {-0.25250148, 0, 0.37524502, 2.98653500});
+  expect_values(of_one(x, [](Value v) { return softsign(v); }), {-0.66666667, 0, 0.33333333, 0.75});
+  expect_values(of_one(x, [](Value v) { return thresholded_relu(v, 0.5); }), {0, 0, 0, 3});
+  expect_values(
+      of_two(x, f32_of({0.1, 0.1, 0.1, 0.1}), [](Value v, Value s) { return prelu(v, s); }),
+      {-0.2, 0, 0.5, 3});
+}
+
+TEST(Elementwise, ArcsAreNaNOutOfTheirDomain) {
+  const Tensor x = f32_of({-2, -1, 0.5, 1, 2});
+  expect_values(of_one(x, [](Value v) { return asin(v); }),
+                {kNaN, -1.57079633, 0.52359878, 1.57079633, kNaN});
+  expect_values(of_one(x, [](Value v) { return acos(v); }),
+                {kNaN, 3.14159265, 1.04719755, 0, kNaN});
+  expect_values(of_one(x, [](Value v) { return atanh(v); }),
+                {kNaN, -INFINITY, 0.54930614, INFINITY, kNaN});
+  expect_values(of_one(x, [](Value v) { return acosh(v); }), {kNaN, kNaN, kNaN, 0, 1.31695790});
+  expect_values(of_two(f32_of({1, -1, 0}), f32_of({-1, -1, -1}),
+                       [](Value a, Value b) { return atan2(a, b); }),
+                {2.35619449, -2.35619449, 3.14159265});
+}
+
+TEST(Elementwise, RemaindersHaveTheSignOfTheDivisorOrOfTheDividend) {
+  const Tensor x = Tensor::of(DType::i32, {6}, {7, -7, 7, -7, 5, -2147483648.0});
+  const Tensor y = Tensor::of(DType::i32, {6}, {3, 3, -3, -3, 0, -1});
+  expect_values(of_two(x, y, [](Value a, Value b) { return mod(a, b); }), {1, 2, -2, -1, 0, 0});
+  expect_values(of_two(x, y, [](Value a, Value b) { return fmod(a, b); }), {1, -1, 1, -1, 0, 0});
+  const Tensor u = f32_of({5.5, -5.5, 5.5, 1}), v = f32_of({2, 2, -2, 0});
+  expect_values(of_two(u, v, [](Value a, Value b) { return mod(a, b); }), {1.5, 0.5, -0.5, kNaN});
+  expect_values(of_two(u, v, [](Value a, Value b) { return fmod(a, b); }), {1.5, -1.5, 1.5, kNaN});
+}
+
+TEST(Elementwise, PowersOfIntegersAreExactAndGoTowardZero) {
+  const Tensor x = Tensor::of(DType::i64, {6}, {3, -2, 2, -1, 0, 7});
+  const Tensor y = Tensor::of(DType::i64, {6}, {39, 63, -1, -3, -2, 0});
+  const Tensor z = of_two(x, y, [](Value a, Value b) { return pow(a, b); });
+  EXPECT_EQ(z.integer_at(0), 4052555153018976267);
+  EXPECT_EQ(z.integer_at(1), std::numeric_limits<int64_t>::min());
+  for (int64_t i = 2; i < 6; ++i) EXPECT_EQ(z.integer_at(i), (Ints{0, -1, 0, 1})[size_t(i - 2)]);
+}
+
+TEST(Elementwise, ShiftsKeepTheSignAndForgetWhatLeaves) {
+  const Tensor x = Tensor::of(DType::i8, {4}, {-8, 127, -1, 3}),
+               y = Tensor::of(DType::i8, {4}, {1, 1, 9, 100});
+  expect_values(of_two(x, y, [](Value a, Value b) { return shift_right(a, b); }), {-4, 63, -1, 0});
+  expect_values(of_two(x, y, [](Value a, Value b) { return shift_left(a, b); }), {-16, -2, 0, 0});
+  expect_values(of_two(x, y, [](Value a, Value b) { return bitwise_xor(a, b); }),
+                {-7, 126, -10, 103});
+  expect_values(of_one(x, [](Value a) { return bitwise_not(a); }), {7, -128, 0, -4});
+}
+
+TEST(Elementwise, InfinitiesAreToldApartBySign) {
+  const Tensor x = f32_of({INFINITY, -INFINITY, kNaN, 1});
+  expect_values(of_one(x, [](Value v) { return is_inf(v); }), {1, 1, 0, 0});
+  expect_values(of_one(x, [](Value v) { return is_inf(v, false, true); }), {0, 1, 0, 0});
+}
+
 TEST(Elementwise, IntegersDivideTowardZeroAndByZeroToZero) {
   const Tensor x = Tensor::of(DType::i32, {5}, {7, -7, 7, 5, -2147483648.0});
   const Tensor y = Tensor::of(DType::i32, {5}, {2, 2, -2, 0, -1});
@@ -190,10 +255,11 @@ TEST(Elementwise, ErrorsNameTheOpAndTheOperands) {
   EXPECT_EQ(message_of([&] { where(x, x, x); }), "where: condition must be bool, got f32[2, 3]");
   EXPECT_EQ(message_of([&] { x* graph.input("y", f32({2})); }),
             "mul: cannot broadcast [2, 3] with [2]: 3 and 2");
-  EXPECT_EQ(
-      message_of([&] { activate(x, "swish"); }),
-      "activate: there is no activation 'swish'; there are relu, leaky_relu, elu, sigmoid, silu, tanh, softplus, "
-      "gelu, gelu_tanh");
+  EXPECT_EQ(message_of([&] { activate(x, "swish"); }),
+            "activate: activation 'swish' is none of relu, leaky_relu, elu, selu, celu, sigmoid, "
+            "hard_sigmoid, silu, hard_swish, mish, tanh, softplus, softsign, gelu, gelu_tanh, "
+            "thresholded_relu");
+  EXPECT_EQ(message_of([&] { bitwise_and(x, x); }), "bitwise_and: takes integers, got f32[2, 3]");
 }
 
 TEST(Elementwise, UnbroadcastSumsWhatWasRepeated) {

@@ -1,4 +1,4 @@
-// Claims about gather, scatter, concat and write_slice.
+// Claims about the gathers and scatters, one_hot, reverse_sequence, concat and write_slice.
 
 #include <gtest/gtest.h>
 
@@ -102,6 +102,118 @@ TEST(Scatter, ErrorsNameOpValueAndLimit) {
   EXPECT_EQ(error_of({kTable, list({5}), row},
                      [](const Values& v) { return scatter(v[0], v[1], v[2], 0, "sum"); }),
             "scatter: there is no reduction 'sum'; it takes none, add, mul, max, min");
+}
+
+TEST(Scatter, SumsOfI64AreMadeOnTheHost) {
+  Graph graph;
+  const Value x = graph.input("x", i64({4})), at = graph.input("at", i64({2})),
+              updates = graph.input("updates", i64({2}));
+  graph.output("y", scatter(x, at, updates, 0, "add"));
+  const DeviceTraits traits{.name = "test", .device_class = DeviceClass::software};
+  const Lowered lowered = lower_graph(graph, traits);
+  const auto* host = std::get_if<Host>(&lowered.steps.list.at(0).what);
+  ASSERT_TRUE(host);
+  EXPECT_EQ(host->reason, "scatter with add of i64 may leave the 32 bits a device has");
+}
+
+// The kernels that a scatter of many floats to few places takes.
+std::vector<std::string> kernels(const std::string& reduction, bool deterministic) {
+  Graph graph;
+  const Value x = graph.input("x", f32({4})), at = graph.input("at", i64({1000})),
+              updates = graph.input("updates", f32({1000}));
+  graph.output("y", scatter(x, at, updates, 0, reduction, deterministic));
+  const DeviceTraits traits{.name = "test", .device_class = DeviceClass::software};
+  std::vector<std::string> names;
+  for (const Step& step : lower_graph(graph, traits).steps.list)
+    if (const auto* dispatch = std::get_if<Dispatch>(&step.what))
+      names.push_back(dispatch->kernel.name);
+  return names;
+}
+
+TEST(Scatter, ToFewPlacesIsTakenAtOnceUnlessTheOrderMatters) {
+  EXPECT_EQ(kernels("add", false), (std::vector<std::string>{"scatter_atomic"}));
+  EXPECT_EQ(kernels("add", true), (std::vector<std::string>{"scatter_in_order"}));
+  EXPECT_EQ(kernels("max", true), (std::vector<std::string>{"scatter_atomic"}));
+  EXPECT_EQ(kernels("none", true), (std::vector<std::string>{"scatter_claim", "scatter_take"}));
+}
+
+TEST(GatherElements, TakesEachAtItsOwnCoordinates) {
+  const Tensor at = Tensor::of(DType::i32, {2, 2}, {2, 0, -3, 1});
+  EXPECT_EQ(
+      elements(result({kTable, at}, [](const Values& v) { return gather_elements(v[0], v[1]); })),
+      (Numbers{20, 1, 0, 11}));
+  const Tensor columns = Tensor::of(DType::i32, {2, 3}, {1, 0, 1, -1, 0, 0});
+  EXPECT_EQ(elements(result({kTable, columns},
+                            [](const Values& v) { return gather_elements(v[0], v[1], 1); })),
+            (Numbers{1, 0, 1, 11, 10, 10}));
+}
+
+TEST(GatherElements, ErrorsNameOpValueAndLimit) {
+  const auto build = [](const Values& v) { return gather_elements(v[0], v[1], 1); };
+  EXPECT_EQ(error_of({kTable, Tensor::of(DType::i64, {1, 1}, {2})}, build),
+            "gather_elements: index 2 is out of range for axis 1 of f32[3, 2] (2)\n"
+            "  at node 'gather_elements_2'");
+  EXPECT_EQ(error_of({kTable, Tensor(DType::i64, {4, 1})}, build),
+            "gather_elements: dim 0 of indices i64[4, 1] is larger than that of f32[3, 2]");
+}
+
+TEST(GatherNd, TakesBlocksByTuples) {
+  const Tensor pairs = Tensor::of(DType::i64, {2, 2}, {2, 1, -3, 0});
+  const auto build = [](const Values& v) { return gather_nd(v[0], v[1]); };
+  EXPECT_EQ(elements(result({kTable, pairs}, build)), (Numbers{21, 0}));
+  EXPECT_EQ(elements(result({kTable, Tensor::of(DType::i64, {1, 1}, {1})}, build)),
+            (Numbers{10, 11}));
+  EXPECT_EQ(elements(result({kTable, Tensor::of(DType::i64, {3, 1}, {1, 0, 1})},
+                            [](const Values& v) { return gather_nd(v[0], v[1], 1); })),
+            (Numbers{1, 10, 21}));
+  EXPECT_EQ(error_of({kTable, Tensor(DType::i64, {2, 3})}, build),
+            "gather_nd: tuples of 3 indices after 0 batch dims do not fit f32[3, 2] (rank 2)");
+}
+
+TEST(GatherNd, KeepsSymbols) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"b", "n", 4})), at = graph.input("at", i64({"b", "m", 1}));
+  EXPECT_EQ(gather_nd(x, at, 1).shape(), (Dims{"b", "m", 4}));
+}
+
+TEST(ScatterElements, CombinesAtEachPlace) {
+  const Tensor at = Tensor::of(DType::i64, {2, 2}, {0, 1, 0, -1});
+  const Tensor updates = floats({2, 2}, {5, 6, 7, 8});
+  const auto with = [&](const char* reduction) {
+    return elements(result({kTable, at, updates}, [&](const Values& v) {
+      return scatter_elements(v[0], v[1], v[2], 0, reduction);
+    }));
+  };
+  EXPECT_EQ(with("none"), (Numbers{7, 1, 10, 6, 20, 8}));
+  EXPECT_EQ(with("add"), (Numbers{12, 1, 10, 17, 20, 29}));
+  EXPECT_EQ(with("max"), (Numbers{7, 1, 10, 11, 20, 21}));
+}
+
+TEST(ScatterNd, WritesBlocksByTuples) {
+  const Tensor rows = Tensor::of(DType::i64, {2, 1}, {2, 0});
+  EXPECT_EQ(elements(result({kTable, rows, floats({2, 2}, {5, 6, 7, 8})},
+                            [](const Values& v) { return scatter_nd(v[0], v[1], v[2]); })),
+            (Numbers{7, 8, 10, 11, 5, 6}));
+  EXPECT_EQ(error_of({kTable, rows, floats({2}, {5, 6})},
+                     [](const Values& v) { return scatter_nd(v[0], v[1], v[2]); }),
+            "scatter_nd: updates f32[2] must be f32[2, 2] for f32[3, 2] at i64[2, 1]");
+}
+
+TEST(OneHot, IsOffEverywhereForAnIndexOutOfRange) {
+  const auto build = [](const Values& v) { return one_hot(v[0], 3); };
+  EXPECT_EQ(elements(result({list({1, -1, 3, -4})}, build)),
+            (Numbers{0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
+  EXPECT_EQ(elements(result({list({1}), list({2}), list({7, 9})},
+                            [](const Values& v) { return one_hot(v[0], v[1], v[2], 0); })),
+            (Numbers{7, 9}));
+}
+
+TEST(ReverseSequence, ReversesWhatEachLengthSays) {
+  const auto build = [](const Values& v) { return reverse_sequence(v[0], v[1]); };
+  EXPECT_EQ(elements(result({kTable, list({3, 2})}, build)), (Numbers{20, 11, 10, 1, 0, 21}));
+  EXPECT_EQ(error_of({kTable, list({4, 0})}, build),
+            "reverse_sequence: length 4 is out of range for axis 0 of f32[3, 2] (3)\n"
+            "  at node 'reverse_sequence_2'");
 }
 
 TEST(Concat, JoinsAlongAnyAxis) {

@@ -53,7 +53,9 @@ TEST(Linear, ErrorsNameTheOperands) {
   EXPECT_EQ(error_of(f32({2, 3}), f32({3, 5}), f32({4})),
             "linear: bias f32[4] does not fit w f32[3, 5]: 4 and 5");
   EXPECT_EQ(error_of(f32({2, 3}), f32({3, 5}), f32({5}), "swish"),
-            "linear: activation 'swish' is none of relu, gelu, gelu_tanh, silu, sigmoid, tanh");
+            "linear: activation 'swish' is none of relu, leaky_relu, elu, selu, celu, sigmoid, "
+            "hard_sigmoid, silu, hard_swish, mish, tanh, softplus, softsign, gelu, gelu_tanh, "
+            "thresholded_relu");
   EXPECT_EQ(error_of(i32({2, 3}), i32({3, 5}), i32({5})),
             "linear: needs a float tensor, got i32[2, 3]");
 }

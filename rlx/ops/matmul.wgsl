@@ -23,12 +23,15 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let columns = first_column + vec4<u32>(0u, 1u, 2u, 3u) * WORKGROUP;
   var b_at = offsets.y + min(columns, vec4<u32>(params.n_end - 1u)) * params.b_column + params.k_first * params.b_row;
 
+  let first_m = batch * params.m + first_row;
+  let at_n = batch * params.n + columns;
+
   var sums: array<vec4<T>, ROWS>;
   for (var k = params.k_first; k < params.k_end; k++) {
-    let b = vec4<T>(load_b(b_at.x), load_b(b_at.y), load_b(b_at.z), load_b(b_at.w));
+    let b = vec4<T>(b_value(b_at.x, at_n.x), b_value(b_at.y, at_n.y), b_value(b_at.z, at_n.z), b_value(b_at.w, at_n.w));
     b_at += params.b_row;
     for (var r = 0u; r < ROWS; r++) {
-      sums[r] += load_a(a_at[r]) * b;
+      sums[r] += a_value(a_at[r], first_m + r) * b;
       a_at[r] += params.a_column;
     }
   }

@@ -15,13 +15,13 @@ fn put_row(batch: u32, row: u32, column: u32, v: vec4<T>) {
 }
 
 // Zero beyond the edges, which adds nothing.
-fn element_a(first: u32, row: u32, k: u32) -> T {
+fn element_a(first: u32, batch: u32, row: u32, k: u32) -> T {
   if (row >= params.m_end || k >= params.k_end) { return T(0); }
-  return load_a(first + row * params.a_row + k * params.a_column);
+  return a_value(first + row * params.a_row + k * params.a_column, batch * params.m + row);
 }
-fn element_b(first: u32, k: u32, column: u32) -> T {
+fn element_b(first: u32, batch: u32, k: u32, column: u32) -> T {
   if (column >= params.n_end || k >= params.k_end) { return T(0); }
-  return load_b(first + k * params.b_row + column * params.b_column);
+  return b_value(first + k * params.b_row + column * params.b_column, batch * params.n + column);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -45,12 +45,12 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     workgroupBarrier();  // the last tiles may still be read
     for (var part = 0u; part < 4u; part++) {
       let i = part * WORKGROUP + lane;
-      tile_a[i % DEPTH * TILE + i / DEPTH] = element_a(offsets.x, first_row + i / DEPTH, depth + i % DEPTH);
+      tile_a[i % DEPTH * TILE + i / DEPTH] = element_a(offsets.x, batch, first_row + i / DEPTH, depth + i % DEPTH);
     }
     let k = depth + lane_row;
     let column = first_column + lane_column * 4u;
-    tile_b[lane] = vec4<T>(element_b(offsets.y, k, column), element_b(offsets.y, k, column + 1u),
-                               element_b(offsets.y, k, column + 2u), element_b(offsets.y, k, column + 3u));
+    tile_b[lane] = vec4<T>(element_b(offsets.y, batch, k, column), element_b(offsets.y, batch, k, column + 1u),
+                               element_b(offsets.y, batch, k, column + 2u), element_b(offsets.y, batch, k, column + 3u));
     workgroupBarrier();
     for (var d = 0u; d < DEPTH; d++) {
       let b = tile_b[d * 16u + lane_column];

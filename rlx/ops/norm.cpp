@@ -1,5 +1,7 @@
 #include "rlx/ops/norm.h"
 
+#include <cmath>
+
 namespace rlx {
 namespace {
 
@@ -28,25 +30,53 @@ NormRows::NormRows(const Dims& shape, size_t axis) {
     (d < axis ? count : length) = (d < axis ? count : length) * shape[d];
 }
 
-Dispatch norm_dispatch(const LowerSite& site, std::string_view file) {
-  const NormRows rows(site.in(0).shape,
-                      axis_of(file, site.attrs().get<int64_t>("axis"), site.in(0)));
-  Dispatch dispatch{
-      .kernel = kernel(file, {"numbers", "reduce"}),
-      .operands = {site.read("x", 0)},
-      .params = {{"row_count", rows.count},
-                 {"row_length", rows.length},
-                 {"epsilon", site.attrs().get<double>("epsilon")}},
-      .prelude = {site.has(1) ? "fn scale(i: u32) -> f32 { return load_gamma(i); }"
-                              : "fn scale(i: u32) -> f32 { return 1.0; }",
-                  site.has(2) ? "fn shift(i: u32) -> f32 { return load_beta(i); }"
-                              : "fn shift(i: u32) -> f32 { return 0.0; }"},
-      .workgroups = rows.count,
+Dispatch norm_dispatch(const LowerSite& site, std::string_view file, const NormRows& rows,
+                       const std::string& place) {
+  Dispatch dispatch = row_dispatch(site, file, {"numbers"}, rows.count, rows.length);
+  dispatch.operands = {site.read("x", 0)};
+  dispatch.params.emplace_back("epsilon", site.attrs().get<double>("epsilon"));
+  const auto function = [&](const char* name, size_t operand, const char* otherwise) {
+    const std::string value =
+        site.has(operand) ? text("load_", kNames[operand], '(', place, ')') : otherwise;
+    return text("fn ", name, "(row: u32, i: u32) -> f32 { return ", value, "; }");
   };
+  dispatch.prelude = {function("scale", 1, "1.0"), function("shift", 2, "0.0")};
   for (size_t i = 1; i < site.inputs.size(); ++i)
     if (site.has(i)) dispatch.operands.push_back(site.read(kNames[i], i));
   dispatch.operands.push_back(site.write("y"));
   return dispatch;
+}
+
+Dispatch norm_dispatch(const LowerSite& site, std::string_view file) {
+  const size_t axis = axis_of(file, site.attrs().get<int64_t>("axis"), site.in(0));
+  return norm_dispatch(site, file, NormRows(site.in(0).shape, axis), "i");
+}
+
+void norm_reference(const ReferenceSite& site, int64_t rows, int64_t length,
+                    const std::function<int64_t(int64_t row, int64_t i)>& place) {
+  const Tensor& x = site.in(0);
+  for (int64_t row = 0; row < rows; ++row) {
+    double total = 0, squares = 0;
+    for (int64_t i = 0; i < length; ++i) total += x.at(row * length + i);
+    const double mean = total / static_cast<double>(length);
+    for (int64_t i = 0; i < length; ++i) squares += std::pow(x.at(row * length + i) - mean, 2);
+    const double variance = squares / static_cast<double>(length);
+    const double inverse = 1 / std::sqrt(variance + site.attrs.get<double>("epsilon"));
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t at = place(row, i);
+      const double scale = site.has(1) ? site.in(1).at(at) : 1,
+                   shift = site.has(2) ? site.in(2).at(at) : 0;
+      site.out().set(row * length + i, (x.at(row * length + i) - mean) * inverse * scale + shift);
+    }
+  }
+}
+
+NormGradient norm_gradient(Value x, Value g, const Ints& axes, double epsilon) {
+  const Value centred = x - mean(x, axes, true);
+  const Value variance = mean_square(centred, axes, true);
+  const Value inverse = rsqrt(variance + scalar(x, epsilon));
+  const Value normal = centred * inverse;
+  return {inverse * (g - mean(g, axes, true) - normal * mean(g * normal, axes, true)), normal};
 }
 
 Ints trailing_axes(const GradientSite& site) {

@@ -40,7 +40,7 @@ void merge_batch(Product& product) {
 
 // One b for all: the batch is just more rows of a, where they lie end to end.
 void merge_rows(Product& product) {
-  while (!product.batch.empty() && repeated(product.b)) {
+  while (product.merges_rows && !product.batch.empty() && repeated(product.b)) {
     const bool one_row = product.m.is(1);
     if (!one_row && !(product.a.batch_strides.back() == product.a.row_stride * product.m)) return;
     if (one_row) product.a.row_stride = product.a.batch_strides.back();
@@ -214,6 +214,10 @@ Steps lower_product(const LowerSite& site, Product product) {
     dispatch.kernel.includes.push_back(include);
   dispatch.prelude = product.finish_functions;
   dispatch.prelude.push_back(text("alias T = ", type, ";"));
+  dispatch.prelude.push_back(
+      text("fn a_value(i: u32, row: u32) -> T { return ", product.a_value, "; }"));
+  dispatch.prelude.push_back(
+      text("fn b_value(i: u32, column: u32) -> T { return ", product.b_value, "; }"));
   if (part.accumulates) {
     const TensorType wide{unpacked(result.dtype), result.shape};
     if (wide.dtype != result.dtype) {
@@ -225,12 +229,12 @@ Steps lower_product(const LowerSite& site, Product product) {
     dispatch.prelude.emplace_back(
         "fn start(i: u32) -> T {\n  if (params.k_first == 0u) { return T(0); }\n  return load_y(i);\n}");
     dispatch.prelude.push_back(text(
-        "fn finish(v: T, column: u32) -> T {\n  if (params.k_end < params.k) { return v; }\n  return ",
+        "fn finish(v: T, row: u32, column: u32) -> T {\n  if (params.k_end < params.k) { return v; }\n  return ",
         product.finish, ";\n}"));
   } else {
     dispatch.prelude.emplace_back("fn start(i: u32) -> T { return T(0); }");
     dispatch.prelude.push_back(
-        text("fn finish(v: T, column: u32) -> T { return ", product.finish, "; }"));
+        text("fn finish(v: T, row: u32, column: u32) -> T { return ", product.finish, "; }"));
   }
   dispatch.operands = {LowerSite::named(product.a.operand, "a", Access::read),
                        LowerSite::named(product.b.operand, "b", Access::read),

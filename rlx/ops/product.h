@@ -1,4 +1,4 @@
-// The matrix product that matmul and linear lower to.
+// The matrix product that matmul, linear, pointwise conv and matmul_integer lower to.
 #pragma once
 
 #include <string>
@@ -25,11 +25,14 @@ struct Product {
   Dim m = 1, n = 1, k = 1;
   MatrixView a, b;
   Operand y;
-  // What becomes of a sum `v` in column `column`, as WGSL, and what that reads, calls and includes.
-  std::string finish = "v";
+  // WGSL: element i of a, in a row of y; of b, in a column of a matrix of y (both counted through
+  // the batch); what becomes of a sum `v` in that row, in column `column`.
+  std::string a_value = "load_a(i)", b_value = "load_b(i)", finish = "v";
+  // What these read, call and include.
   std::vector<Operand> finish_operands = {};
   std::vector<std::string> finish_functions = {};
   std::vector<KernelText> finish_includes = {};
+  bool merges_rows = true;  // a batch with one b may become rows; b_value then sees one matrix
 };
 
 // Its steps, in shards where an operand is beyond the binding limit.

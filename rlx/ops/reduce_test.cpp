@@ -90,6 +90,55 @@ TEST(Reduce, ErrorsNameTheOpAndTheAxis) {
             "mean: takes floats, got i32[2]");
   EXPECT_EQ(message_of([&] { sum(graph.input("b", boolean({2}))); }),
             "sum: takes floats or integers, got bool[2]");
+  EXPECT_EQ(message_of([&] { logsumexp(graph.input("k", i32({2}))); }),
+            "logsumexp: takes floats, got i32[2]");
+  EXPECT_EQ(message_of([&] { reduce_any(x); }), "reduce_any: takes bools, got f32[2, 5]");
+}
+
+TEST(Reduce, NormsAndProducts) {
+  const Tensor x = Tensor::of(DType::f32, {2, 2}, {3, -4, -6, 8});
+  expect_values(of_one(x, [](Value v) { return prod(v, {1}); }), {-12, -48});
+  expect_values(of_one(x, [](Value v) { return l1(v, {1}); }), {7, 14});
+  expect_values(of_one(x, [](Value v) { return l2(v, {1}); }), {5, 10});
+  expect_values(of_one(x, [](Value v) { return sum_square(v, {1}); }), {25, 100});
+  expect_values(of_one(x, [](Value v) { return mean_square(v, {1}); }), {12.5, 50});
+  const Tensor none(DType::f32, {0});
+  expect_values(of_one(none, [](Value v) { return prod(v); }), {1});
+  expect_values(of_one(none, [](Value v) { return l2(v); }), {0});
+  expect_values(of_one(none, [](Value v) { return log_sum(v); }), {-INFINITY});
+  expect_values(of_one(Tensor::of(DType::i8, {2}, {-128, 1}), [](Value v) { return l1(v); }),
+                {-127});  // 129 wraps
+}
+
+TEST(Reduce, LogsumexpDoesNotOverflow) {
+  const Tensor x = Tensor::of(
+      DType::f32, {5, 2}, {1000, 1000, -1000, -1000, -INFINITY, -INFINITY, INFINITY, 1, NAN, 1});
+  const double log2 = static_cast<float>(std::log(2.0));
+  const Tensor y = of_one(x, [](Value v) { return logsumexp(v, {1}); });
+  EXPECT_NEAR(y.at(0), 1000 + log2, 1e-4);
+  EXPECT_NEAR(y.at(1), -1000 + log2, 1e-4);
+  EXPECT_EQ(y.at(2), -INFINITY);
+  EXPECT_EQ(y.at(3), INFINITY);
+  EXPECT_TRUE(std::isnan(y.at(4)));
+  expect_values(of_one(Tensor(DType::f32, {0}), [](Value v) { return logsumexp(v); }), {-INFINITY});
+}
+
+TEST(Reduce, BoolsHaveExtremes) {
+  const Tensor x = Tensor::of(DType::boolean, {3, 2}, {0, 1, 0, 0, 1, 1});
+  expect_values(of_one(x, [](Value v) { return reduce_any(v, {1}); }), {1, 0, 1});
+  expect_values(of_one(x, [](Value v) { return reduce_all(v, {1}); }), {0, 0, 1});
+  expect_values(of_one(Tensor(DType::boolean, {0}), [](Value v) { return reduce_all(v); }), {1});
+}
+
+TEST(Reduce, TheGradientOfAProductIsRightAtZeros) {
+  Graph graph;
+  const Value x = graph.input("x", f32({3, 3})), y = prod(x, {1}), dy = graph.input("dy", f32({3}));
+  graph.output("dx", *y.producer().op->gradient({y.producer(), {x}, {y}, {dy}})[0]);
+  const Tensor dx =
+      evaluate(graph, {{"x", Tensor::of(DType::f32, {3, 3}, {2, 3, 4, 2, 0, 4, 0, 3, 0})},
+                       {"dy", Tensor::of(DType::f32, {3}, {1, 10, 100})}})
+          .outputs.at("dx");
+  expect_values(dx, {12, 8, 6, 0, 80, 0, 0, 0, 0});
 }
 
 TEST(Reduce, EqualsShareTheGradientOfTheMaximum) {

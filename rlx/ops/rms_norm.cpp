@@ -30,7 +30,7 @@ Gradients gradient(const GradientSite& site) {
   const Value gamma = site.inputs.size() > 1 ? site.in(1) : Value{};
   const Ints axes = trailing_axes(site);
   const Value inverse =
-      rsqrt(mean(x * x, axes, true) + scalar(x, site.attrs().get<double>("epsilon")));
+      rsqrt(mean_square(x, axes, true) + scalar(x, site.attrs().get<double>("epsilon")));
   const Value normal = x * inverse, g = gamma ? dy * gamma : dy;
   Gradients gradients{inverse * (g - normal * mean(g * normal, axes, true))};
   if (site.inputs.size() > 1) gradients.emplace_back();
@@ -51,6 +51,7 @@ const OpDef& rms_norm_op() {
       .lower = [](const LowerSite& site) { return Steps(norm_dispatch(site, "rms_norm")); },
       .gradient = gradient,
       .accuracy = {16},
+      .variants = {row_variants()},
   };
   return op;
 }

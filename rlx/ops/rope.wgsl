@@ -13,7 +13,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let is_first = select(d < params.half, d % 2u == 0u, INTERLEAVED);
   let apart = select(params.half, 1u, INTERLEAVED);
   let pair = select(d % params.half, d / 2u, INTERLEAVED);
-  let at = i / params.size % params.positions * params.half + pair;
+  let position = i / params.batch * params.positions + i / params.inner % params.positions;
+  let at = position * params.half + pair;
   let other = load_x(select(i - apart, i + apart, is_first));
   store_y(i, load_x(i) * load_cos(at) + other * select(load_sin(at), -load_sin(at), is_first));
 }

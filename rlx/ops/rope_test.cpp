@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 
@@ -34,6 +36,28 @@ TEST(Rope, DimsBeyondTheTurnedOnesAreCopied) {
   expect_values(turned(kX, 1, false), {-2, 1, 3, 4, 5});
 }
 
+TEST(Rope, TablesTurnByThePositionOverAPowerOfTheta) {
+  Graph graph;
+  const RopeTables tables =
+      rope_tables(graph.constant(Tensor::of(DType::i64, {2}, {0, 100})), 4, 10000);
+  graph.output("cos", tables.cos);
+  graph.output("sin", tables.sin);
+  const TensorMap out = evaluate(graph, {}).outputs;
+  expect_values(out.at("cos").first({2}), {1, 1});
+  EXPECT_NEAR(out.at("cos").at(2), std::cos(100.0), 1e-6);
+  EXPECT_NEAR(out.at("sin").at(3), std::sin(1.0), 1e-6);  // 100 / 10000^(1/2)
+}
+
+TEST(Rope, PositionsMayComeBeforeHeadsAndDifferByBatch) {
+  Graph graph;
+  const Tensor x = Tensor::of(DType::f32, {2, 1, 2, 2}, {1, 2, 3, 4, 1, 2, 3, 4});
+  const Tensor cosines = Tensor::of(DType::f32, {2, 1, 1}, {1, 0}),
+               sines = Tensor::of(DType::f32, {2, 1, 1}, {0, 1});
+  graph.output(
+      "y", rope(graph.constant(x), graph.constant(cosines), graph.constant(sines), false, "bshd"));
+  expect_values(evaluate(graph, {}).outputs.at("y"), {1, 2, 3, 4, -2, 1, -4, 3});
+}
+
 TEST(Rope, ErrorsNameTheTables) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3, 4}));
@@ -49,6 +73,10 @@ TEST(Rope, ErrorsNameTheTables) {
   };
   EXPECT_EQ(error_of(f32({3, 3})), "rope: turns 6 dims, x f32[2, 3, 4] has 4");
   EXPECT_EQ(error_of(f32({5, 2})), "rope: table f32[5, 2] does not fit x f32[2, 3, 4]: 5 and 3");
+  EXPECT_EQ(error_of(f32({3, "n"})),
+            "rope: a table is f32[3, n], its n_rot / 2 needs to be a number");
+  EXPECT_EQ(error_of(f32({4, 3, 1})),
+            "rope: table f32[4, 3, 1] does not fit x f32[2, 3, 4]: 4 and 2");
 }
 
 }  // namespace

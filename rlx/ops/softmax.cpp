@@ -1,47 +1,64 @@
-// softmax(x) = exp(x - max x) / sum exp(x - max x), along one axis.
+// softmax(x) = exp(x - max x) / sum exp(x - max x), along one axis, and log_softmax, its logarithm.
 
 #include <algorithm>
 #include <cmath>
 
-#include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/row_kernel.h"
 
 namespace rlx {
 namespace {
 
+size_t axis_in(std::string_view op, const Attrs& attrs, const TensorType& x) {
+  return axis_of(op, attrs.get<int64_t>("axis"), x);
+}
+
 Types infer(const InferSite& site) {
-  require(is_float(site.in(0).dtype), "softmax: needs a float tensor, got ", site.in(0));
-  axis_of("softmax", site.attrs.get<int64_t>("axis"), site.in(0));
+  require(is_float(site.in(0).dtype), site.op.name, ": needs a float tensor, got ", site.in(0));
+  axis_in(site.op.name, site.attrs, site.in(0));
   return {site.in(0)};
 }
 
+template <bool kLogarithm>
 void reference(const ReferenceSite& site) {
   const Tensor& x = site.in(0);
-  const ConcreteRows rows(x.shape(), axis_of("softmax", site.attrs.get<int64_t>("axis"), x.type()));
+  const ConcreteRows rows(x.shape(), axis_in(site.op.name, site.attrs, x.type()));
   for (int64_t row = 0; row < rows.count; ++row) {
     double highest = -INFINITY, total = 0;
     for (int64_t i = 0; i < rows.length; ++i) highest = std::max(highest, x.at(rows.at(row, i)));
     for (int64_t i = 0; i < rows.length; ++i) total += std::exp(x.at(rows.at(row, i)) - highest);
-    for (int64_t i = 0; i < rows.length; ++i)
-      site.out().set(rows.at(row, i), std::exp(x.at(rows.at(row, i)) - highest) / total);
+    for (int64_t i = 0; i < rows.length; ++i) {
+      const double shifted = x.at(rows.at(row, i)) - highest;
+      site.out().set(rows.at(row, i),
+                     kLogarithm ? shifted - std::log(total) : std::exp(shifted) / total);
+    }
   }
 }
 
+template <bool kLogarithm>
 Steps lower(const LowerSite& site) {
-  const Rows rows(site.in(0).shape,
-                  axis_of("softmax", site.attrs().get<int64_t>("axis"), site.in(0)));
-  return Dispatch{
-      .kernel = kernel("softmax", {"numbers", "functions", "reduce"}),
-      .operands = {site.read("x", 0), site.write("y")},
-      .params = {{"row_count", rows.count}, {"row_length", rows.length}, {"stride", rows.stride}},
-      .workgroups = rows.count,
-  };
+  const Rows rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0)));
+  Dispatch dispatch =
+      row_dispatch(site, "softmax", {"numbers", "functions"}, rows.count, rows.length, rows.stride);
+  dispatch.operands = {site.read("x", 0), site.write("y")};
+  dispatch.params.emplace_back("stride", rows.stride);
+  dispatch.prelude = {text("fn weight(total: f32) -> f32 { return ",
+                           kLogarithm ? "log_f32(total)" : "total", "; }"),
+                      text("fn finish(shifted: f32, weight: f32) -> f32 { return ",
+                           kLogarithm ? "shifted - weight" : "exp_f32(shifted) / weight", "; }")};
+  return dispatch;
 }
 
 // dx = y * (dy - sum(y * dy))
-Gradients gradient(const GradientSite& site) {
+Gradients softmax_gradient(const GradientSite& site) {
   const Value y = site.y(), dy = site.dy();
   return {y * (dy - sum(y * dy, {site.attrs().get<int64_t>("axis")}, true))};
+}
+
+// dx = dy - exp(y) * sum(dy)
+Gradients log_softmax_gradient(const GradientSite& site) {
+  const Value dy = site.dy();
+  return {dy - exp(site.y()) * sum(dy, {site.attrs().get<int64_t>("axis")}, true)};
 }
 
 }  // namespace
@@ -53,15 +70,36 @@ const OpDef& softmax_op() {
       .inputs = {1, 1, {"x"}},
       .attrs = {{"axis", -1}},
       .infer = infer,
-      .reference = reference,
-      .lower = lower,
-      .gradient = gradient,
+      .reference = reference<false>,
+      .lower = lower<false>,
+      .gradient = softmax_gradient,
       .accuracy = {16},
+      .variants = {row_variants()},
       .onnx = "Softmax",
   };
   return op;
 }
 
+const OpDef& log_softmax_op() {
+  static const OpDef op{
+      .name = "log_softmax",
+      .family = "reductions",
+      .inputs = {1, 1, {"x"}},
+      .attrs = {{"axis", -1}},
+      .infer = infer,
+      .reference = reference<true>,
+      .lower = lower<true>,
+      .gradient = log_softmax_gradient,
+      .accuracy = {16, 1e-6},
+      .variants = {row_variants()},
+      .onnx = "LogSoftmax",
+  };
+  return op;
+}
+
 Value softmax(Value x, int64_t axis) { return x.apply(softmax_op(), {x}, {{"axis", axis}}); }
+Value log_softmax(Value x, int64_t axis) {
+  return x.apply(log_softmax_op(), {x}, {{"axis", axis}});
+}
 
 }  // namespace rlx

@@ -1,26 +1,26 @@
-// softmax of each row; one workgroup per row.
-// Includes: numbers, functions, reduce.
+// softmax and log_softmax of each row. The dispatch brings weight(total), of the sum of exponentials,
+// and finish(shifted, weight). Includes: numbers, functions, rows or lane_rows.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let row = workgroup_index(ids);
+  let row = own_row(ids, lane);
   if (row >= params.row_count) { return; }
   let start = row / params.stride * params.stride * params.row_length + row % params.stride;
 
   var highest = -infinity();
-  for (var i = lane; i < params.row_length; i += WORKGROUP) {
+  for (var i = own_part(lane); i < params.row_length; i += LANES) {
     highest = max_or_nan(highest, load_x(start + i * params.stride));
   }
   highest = reduce_max(lane, highest);
 
   var total = 0.0;
-  for (var i = lane; i < params.row_length; i += WORKGROUP) {
+  for (var i = own_part(lane); i < params.row_length; i += LANES) {
     total += exp_f32(load_x(start + i * params.stride) - highest);
   }
-  total = reduce_sum(lane, total);
+  let own_weight = weight(reduce_sum(lane, total));
 
-  for (var i = lane; i < params.row_length; i += WORKGROUP) {
+  for (var i = own_part(lane); i < params.row_length; i += LANES) {
     let at = start + i * params.stride;
-    store_y(at, exp_f32(load_x(at) - highest) / total);
+    store_y(at, finish(load_x(at) - highest, own_weight));
   }
 }

@@ -47,6 +47,7 @@ const OpDef& sort_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .variants = {sort_variants()},
   };
   return op;
 }
@@ -55,5 +56,6 @@ TopK sort(Value x, int64_t axis, bool descending) {
   const Value values = x.apply(sort_op(), {x}, {{"axis", axis}, {"descending", descending}});
   return {values, values.of(1)};
 }
+Value argsort(Value x, int64_t axis, bool descending) { return sort(x, axis, descending).indices; }
 
 }  // namespace rlx

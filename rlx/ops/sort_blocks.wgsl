@@ -1,17 +1,8 @@
 // Sorts each block of a row by (key, index); one workgroup per block, bitonic in workgroup memory.
-// Constants: WORKGROUP, BLOCK (a power of two). Prelude: sort_key(v).
+// Constants: WORKGROUP, BLOCK (a power of two). Includes: sort_key. Prelude: sort_key(v).
 
 var<workgroup> block_keys: array<u32, BLOCK>;
 var<workgroup> block_order: array<u32, BLOCK>;
-
-// The bits of a float as a number in the order of the floats; zeros are equal, NaN is the largest.
-fn float_key(v: f32) -> u32 {
-  let bits = bitcast<u32>(v);
-  let magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) { return 0xffffffffu; }
-  if (magnitude == 0u) { return 0x80000000u; }
-  return select(bits | 0x80000000u, ~bits, bits != magnitude);
-}
 
 // Indices differ, so there are no ties: the sort is stable.
 fn is_before(a: u32, b: u32) -> bool {
@@ -59,7 +50,7 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     }
   }
   workgroupBarrier();
-  for (var i = lane; i < length; i += WORKGROUP) {
+  for (var i = lane; i < min(length, params.keep); i += WORKGROUP) {
     let at = row * params.row_length + first + i;
     store_keys(at, block_keys[i]);
     store_order(at, block_order[i]);

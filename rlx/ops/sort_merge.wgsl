@@ -1,19 +1,32 @@
 // Merges neighbouring runs of each row, from one half of the buffers to the other. An element's place
 // is its own in its run plus the number of elements of the other run before it; one per invocation.
-// Constants: BLOCK. Of each run only the first `keep` matter.
+// Constants: BLOCK; FEW: fewer are kept than a block has. Of each run only the first `keep` matter.
+
+struct Place {
+  row: u32,
+  run: u32,
+  own: u32,  // in its run
+}
+
+// Where invocation i has its element; of few that are kept, there are no others.
+fn place_of(i: u32, width: u32) -> Place {
+  if (!FEW) { return Place(i / params.row_length, i % params.row_length / width, i % params.row_length % width); }
+  let runs = (params.row_length + width - 1u) / width;
+  return Place(i / params.keep / runs, i / params.keep % runs, i % params.keep);
+}
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let i = workgroup_index(ids) * WORKGROUP + lane;
-  if (i >= params.count) { return; }
   let width = BLOCK << params.level;
+  let place = place_of(workgroup_index(ids) * WORKGROUP + lane, width);
+  let own = place.own;
+  let run = place.run;
+  if (place.row >= params.row_count || own >= params.keep || run * width + own >= params.row_length) { return; }
   let source = params.level % 2u * params.count;
-  let row_start = i / params.row_length * params.row_length;
-  let run = i % params.row_length / width;
-  let own = i % params.row_length % width;
-  if (own >= params.keep) { return; }
-  let key = load_keys(source + i);
-  let index = load_order(source + i);
+  let row_start = place.row * params.row_length;
+  let here = source + row_start + run * width + own;
+  let key = load_keys(here);
+  let index = load_order(here);
 
   let other = (run ^ 1u) * width;
   var low = 0u;

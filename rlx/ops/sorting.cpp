@@ -66,7 +66,38 @@ Dim merge_passes(const Dim& length) {
   return passes;
 }
 
+enum Variant : int64_t { select_in_turn = 0, sort_and_merge = 1 };
+
+// Rows so short, or so few of their elements, that a lane finds them by looking at each again.
+Variant choose_variant(const LowerSite& site, const Dim& length, const Dim& keep) {
+  constexpr int64_t kMostSteps = 4096, kFewSteps = 1024, kShort = 64;
+  if (!length.is_number() || !keep.is_number() || keep.number() > length.number())
+    return sort_and_merge;
+  const int64_t steps = length.number() * keep.number();
+  const bool suits = steps <= kFewSteps && length.number() <= kShort;
+  const int64_t wanted = site.choices.get("sort.variant", suits ? select_in_turn : sort_and_merge);
+  return steps <= kMostSteps && wanted == select_in_turn ? select_in_turn : sort_and_merge;
+}
+
+Dispatch select_dispatch(const LowerSite& site, const Rows& rows, const Dim& keep,
+                         const std::string& key) {
+  const int64_t lanes = site.traits.device_class == DeviceClass::software ? 16 : 64;
+  return {
+      .kernel = kernel("sort_select", {"sort_key"}),
+      .operands = {site.read("x", 0), site.write("values", 0), site.write("indices", 1)},
+      .constants = {{"WORKGROUP", lanes}},
+      .params = {{"row_count", rows.count},
+                 {"row_length", rows.length},
+                 {"stride", rows.stride},
+                 {"keep", keep}},
+      .prelude = {key},
+      .workgroups = ceil_div(rows.count, lanes),
+  };
+}
+
 }  // namespace
+
+Variants sort_variants() { return {"sort.variant", 2}; }
 
 Types sorted_types(const TensorType& x, size_t axis, const Dim& keep) {
   TensorType values = x;
@@ -95,33 +126,39 @@ void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
 Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
   const Rows rows(site.in(0).shape, ordering.axis);
   const Dim elements = rows.count * rows.length, keep = site.out().shape[ordering.axis];
+  const std::string key =
+      key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
+  if (choose_variant(site, rows.length, keep) == select_in_turn)
+    return select_dispatch(site, rows, keep, key);
   const Dim blocks = ceil_div(rows.length, kBlock), passes = merge_passes(rows.length);
   const TensorType halves{DType::u32, {elements * Dim(2)}};
   const Operand keys = site.temporary("keys", halves), order = site.temporary("order", halves);
 
   Steps steps = Dispatch{
-      .kernel = kernel("sort_blocks"),
+      .kernel = kernel("sort_blocks", {"sort_key"}),
       .operands = {site.read("x", 0), keys, order},
       .constants = {{"WORKGROUP", kLanes}, {"BLOCK", kBlock}},
       .params = {{"block_count", rows.count * blocks},
                  {"blocks_per_row", blocks},
                  {"row_length", rows.length},
+                 {"keep", keep},
                  {"stride", rows.stride}},
-      .prelude = {key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype),
-                               ordering.descending)},
+      .prelude = {key},
       .workgroups = rows.count * blocks,
   };
+  const bool few = keep.is_number() && keep.number() < kBlock;
   if (!passes.is(0))
     steps.add(Dispatch{
         .kernel = kernel("sort_merge"),
         .operands = {LowerSite::named(keys, "keys", Access::read_write),
                      LowerSite::named(order, "order", Access::read_write)},
-        .constants = {{"BLOCK", kBlock}},
+        .constants = {{"BLOCK", kBlock}, {"FEW", few}},
         .params = {{"count", elements},
+                   {"row_count", rows.count},
                    {"row_length", rows.length},
                    {"keep", keep},
                    {"level", Dim(kShard)}},
-        .workgroups = ceil_div(elements, 64),
+        .workgroups = ceil_div(few ? rows.count * blocks * keep : elements, 64),
         .repeat = passes,
     });
   steps.add(Dispatch{

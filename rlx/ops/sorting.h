@@ -10,6 +10,7 @@ struct Ordering {
   bool descending = false;  // NaN counts as the largest
 };
 
+Variants sort_variants();
 Types sorted_types(const TensorType& x, size_t axis, const Dim& keep);
 void sort_reference(const ReferenceSite& site, const Ordering& ordering);
 Steps lower_sort(const LowerSite& site, const Ordering& ordering);

@@ -63,6 +63,7 @@ const OpDef& top_k_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .variants = {sort_variants()},
       .onnx = "TopK",
   };
   return op;

@@ -1,5 +1,7 @@
 #include "rlx/plan/instructions.h"
 
+#include <algorithm>
+
 namespace rlx {
 namespace {
 
@@ -19,7 +21,8 @@ void flatten(const Steps& steps, std::vector<Instruction>& list) {
     } else if (const auto* loop = std::get_if<Loop>(&step.what)) {
       list.push_back({Kind::set_zero, &step, 0, 0, loop->counter});
       const size_t test = list.size();
-      const Dim left = max(loop->count - Dim(loop->counter), 0);
+      Dim left = max(loop->count - Dim(loop->counter), 0);
+      if (!loop->condition.empty()) left = left * Dim(loop->condition);
       list.push_back({Kind::jump_if_zero, &step, left, 0, ""});
       flatten(loop->body, list);
       list.push_back({Kind::increment, &step, 0, 0, loop->counter});
@@ -59,6 +62,9 @@ StepUse use_of(const Step& step, ValueId flag) {
     for (const Operand& operand : host->inputs)
       if (operand.value >= 0) use.reads.push_back(operand.value);
     use.writes = host->results;
+    for (const ValueId value : use.reads)
+      if (std::count(use.writes.begin(), use.writes.end(), value) != 0)
+        use.updates.push_back(value);
   } else if (const auto* fetch = std::get_if<Fetch>(&step.what)) {
     use.reads = {fetch->value};
   }

@@ -273,7 +273,7 @@ TEST(TwoDevices, RunInterleavedInOneProcess) {
 namespace {
 
 std::atomic<int64_t> allocations{0};
-thread_local bool counting = false;
+thread_local bool is_counting = false;
 
 bool is_ours(const void* address) {
   Dl_info caller, self;
@@ -285,7 +285,7 @@ bool is_ours(const void* address) {
 
 // All forms but the aligned ones: what one of these gives, another may be asked to take back.
 static void* counted(size_t bytes, const void* caller) {
-  if (counting && is_ours(caller)) ++allocations;
+  if (is_counting && is_ours(caller)) ++allocations;
   return std::malloc(bytes ? bytes : 1);
 }
 static void* counted_or_throw(size_t bytes, const void* caller) {
@@ -316,9 +316,9 @@ TEST_P(Programs, ABoundRunAllocatesNothing) {
   const Counters before = program.counters();
   run.input("x").set(0, 5);
   allocations = 0;
-  counting = true;
+  is_counting = true;
   run.run();
-  counting = false;
+  is_counting = false;
   EXPECT_EQ(run.output("y").at(0), 4);
   EXPECT_EQ(program.counters().buffers, before.buffers);
   EXPECT_EQ(program.counters().bind_groups, before.bind_groups);

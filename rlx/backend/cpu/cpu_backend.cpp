@@ -196,6 +196,9 @@ class CpuExecutable : public Executable {
         if (const auto symbol = fetch->elements[i].symbol())
           binding_.symbols().insert_or_assign(*symbol, tensor.integer_at(static_cast<int64_t>(i)));
       compiled_->binder.resolve(binding_.binding());
+    } else if (const auto* bind = std::get_if<Bind>(&step.what)) {
+      binding_.symbols().insert_or_assign(bind->symbol, bind->value.value(binding_.symbols()));
+      compiled_->binder.resolve(binding_.binding());
     } else if (const auto* clear = std::get_if<Clear>(&step.what)) {
       values_[size_t(clear->target)] = target(clear->target);
       const auto bytes = values_[size_t(clear->target)].mutable_bytes();

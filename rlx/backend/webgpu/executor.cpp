@@ -294,6 +294,10 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       if (const auto* clear = std::get_if<Clear>(&step.what))
         return recorder_.clear(clear->target), true;
       if (const auto* fetch = std::get_if<Fetch>(&step.what)) return run_fetch(*fetch), false;
+      if (const auto* bind = std::get_if<Bind>(&step.what)) {
+        symbols().insert_or_assign(bind->symbol, bind->value.value(symbols()));
+        return compiled_->binder.resolve(binding_.binding()), true;
+      }
       return run_host(std::get<Host>(step.what));
     } catch (Error& error) {
       if (step.node >= 0)

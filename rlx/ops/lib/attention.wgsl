@@ -1,8 +1,6 @@
 // What the kernels of attention share: which keys a query sees, and how a dot product becomes a score.
-// Constants: CAUSAL, EMPTY_ROW_IS_NAN. Params: queries, keys, size, scale, softcap. Functions: biased.
-// Includes: numbers, functions.
-
-fn is_lowest(x: f32) -> bool { return bitcast<u32>(x) == 0xff800000u; }  // minus infinity: nothing was seen
+// Constants: CAUSAL, WINDOWED. Params: queries, keys, window, size, scale, softcap. Functions: biased.
+// Includes: numbers, functions, attention_exp.
 
 // Query i of the last S_q positions sees keys before this one.
 fn key_end(query: u32) -> u32 {
@@ -11,28 +9,15 @@ fn key_end(query: u32) -> u32 {
   return select(0u, min(end - params.queries, params.keys), end > params.queries);
 }
 
-fn score(product: f32, bias_at: u32) -> f32 {
+// And none before this one: a window looks back from the query's own position.
+fn key_begin(query: u32) -> u32 {
+  let position = query + params.keys;
+  let before = params.queries + params.window;
+  return select(0u, position - before, WINDOWED && position > before);
+}
+
+fn score(product: f32, bias_at: u32, mask_at: u32) -> f32 {
   var s = product * select(params.scale, 1.0 / sqrt(f32(params.size)), params.scale == 0.0);
   if (params.softcap > 0.0) { s = params.softcap * tanh_f32(s / params.softcap); }
-  return biased(s, bias_at);
-}
-
-// exp(x) for x <= 0, without branches, which all lanes of a CPU take. What would be subnormal is 0: next to
-// the largest, 1, it is nothing, and such numbers are slow. The first part of ln 2 times k is exact.
-fn exp_below(x: f32) -> f32 {
-  let bounded = max(x, -87.0);
-  let k = round(bounded * 1.44269504);
-  let r = (bounded - k * 0.693359375) + k * 2.12194440e-4;
-  let tail = 0.5 + r * (1.0 / 6.0 + r * (1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0)))));
-  let y = (1.0 + (r + r * r * tail)) * power_of_two(i32(k));
-  return select(select(y, 0.0, x < -87.0), make_nan(x), is_nan(x));
-}
-
-// A key of probability 0 adds nothing, whatever its value.
-fn weighted(p: f32, v: vec4<f32>) -> vec4<f32> { return select(p * v, vec4<f32>(), p == 0.0); }
-
-// The sums of a row over its total; a row that saw no key has neither.
-fn divided(sums: vec4<f32>, total: f32, highest: f32) -> vec4<f32> {
-  if (is_lowest(highest)) { return vec4<f32>(select(0.0, make_nan(0.0), EMPTY_ROW_IS_NAN)); }
-  return sums / total;
+  return biased(s, bias_at, mask_at);
 }

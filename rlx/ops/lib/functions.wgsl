@@ -74,6 +74,14 @@ fn sigmoid_f32(x: f32) -> f32 {
 
 fn softplus_f32(x: f32) -> f32 { return max(x, 0.0) + log1p_f32(exp_f32(-abs(x))); }
 
+// tanh(log(1 + e)) for e = exp(x), as a quotient.
+fn mish_f32(x: f32) -> f32 {
+  if (x > 20.0) { return x; }
+  let e = exp_f32(x);
+  let t = e * (e + 2.0);
+  return x * (t / (t + 2.0));
+}
+
 fn pow_f32(x: f32, y: f32) -> f32 {
   if (y == 0.0 || x == 1.0) { return 1.0; }
   if (is_nan(x) || is_nan(y)) { return make_nan(x); }

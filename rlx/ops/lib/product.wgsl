@@ -1,6 +1,6 @@
 // Where the matrices of a batch begin, and how an element of the product is stored.
 // Constants: BATCH_RANK. Params: batch (extent and both strides of each dim), a_first, b_first, m, n, m_end,
-// n_end. Functions: start (what the sum is added to), finish (what is stored).
+// n_end. Functions: a_value, b_value (of an element), start (what the sum is added to), finish (what is stored).
 
 fn batch_offsets(batch: u32) -> vec2<u32> {
   var rest = batch;
@@ -18,5 +18,5 @@ fn batch_offsets(batch: u32) -> vec2<u32> {
 fn put(batch: u32, row: u32, column: u32, v: T) {
   if (row >= params.m_end || column >= params.n_end) { return; }
   let i = (batch * params.m + row) * params.n + column;
-  store_y(i, finish(start(i) + v, column));
+  store_y(i, finish(start(i) + v, batch * params.m + row, column));
 }

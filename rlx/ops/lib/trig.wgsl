@@ -1,4 +1,4 @@
-// sin and cos of any float, to 1e-7: a driver's own may be off by 2^-11 and lose large angles.
+// sin, cos and tan of any float, to 1e-7: a driver's own may be off by 2^-11 and lose large angles.
 // Includes: numbers.
 
 struct Angle {
@@ -70,4 +70,9 @@ fn cos_f32(x: f32) -> f32 {
   if (is_nan(x) || is_inf(x)) { return make_nan(x); }
   let angle = reduce_angle(x);
   return sin_or_cos(Angle(angle.quadrant + 1u, angle.rest));
+}
+fn tan_f32(x: f32) -> f32 {
+  if (is_nan(x) || is_inf(x)) { return make_nan(x); }
+  let angle = reduce_angle(x);
+  return sin_or_cos(angle) / sin_or_cos(Angle(angle.quadrant + 1u, angle.rest));
 }

@@ -1,0 +1,152 @@
+// conv(x, w, bias) = activation(sum over channels and window of x * w + bias) in 1, 2 or 3 spatial
+// dims; x is padded with zeros.
+
+#include <optional>
+
+#include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/render.h"
+#include "rlx/ops/activation.h"
+#include "rlx/ops/convolution.h"
+#include "rlx/ops/ops.h"
+#include "rlx/ops/product.h"
+#include "rlx/ops/strided.h"
+#include "rlx/ops/views.h"
+
+namespace rlx {
+
+const OpDef& conv_op();
+const OpDef& conv_transpose_op();
+
+namespace {
+
+Types infer(const InferSite& site) {
+  const TensorType &x = site.in(0), &w = site.in(1);
+  spatial_axes("conv", x);
+  require(is_float(x.dtype), "conv: x is ", x, ", it needs floats");
+  require(w.dtype == x.dtype && rank(w) == rank(x), "conv: w is ", w, ", it needs to be ", x.dtype,
+          "[O, C / groups, window..] of the rank of x ", x);
+  require_activation("conv", site.attrs.get<std::string>("activation"));
+  const Dims shape = convolution_shape(site);
+  require_bias(site, 2, x.dtype, w.shape[0]);
+  return {{x.dtype, shape}};
+}
+
+void reference(const ReferenceSite& site) {
+  const Tensor &x = site.in(0), &w = site.in(1);
+  const Convolution form =
+      convolution_of(site.attrs, x.type().shape, w.type().shape, site.out().type().shape);
+  finish_convolution(site, convolve(bound(form, site.symbols), numbers_of(x), numbers_of(w)));
+}
+
+enum Variant : int64_t { direct = 0, product_where_pointwise = 1 };
+
+// The spatial dims as one, where they lie end to end.
+std::optional<Dim> spatial_stride(const Operand& x) {
+  const ViewDims view = collapse(spatial_dims(x.shape), {0, spatial_dims(x.layout.strides)});
+  if (view.strides.size() > 1) return std::nullopt;
+  return view.strides.empty() ? Dim(1) : view.strides[0];
+}
+
+bool is_pointwise(const Convolution& form) {
+  const Slide<Dim>& slide = form.slide;
+  for (size_t d = 0; d < 3; ++d)
+    if (!slide.window[d].is(1) || !slide.strides[d].is(1) || !slide.before[d].is(0) ||
+        !(slide.in[d] == slide.out[d]))
+      return false;
+  return form.groups.is(1);
+}
+
+// A window of one element: w[O, C] times the images [C, pixels].
+Steps lower_pointwise(const LowerSite& site, const Dim& pixel_stride) {
+  const Operand &x = site.inputs[0], &w = site.inputs[1];
+  Product product;
+  product.batch = {x.shape[0]};
+  product.m = w.shape[0];
+  product.k = w.shape[1];
+  product.n = count(spatial_dims(x.shape));
+  const auto stride = [](const Operand& operand, size_t d) { return operand.layout.strides[d]; };
+  product.a = {flat(w), w.layout.offset, {0}, stride(w, 0), stride(w, 1)};
+  product.b = {flat(x), x.layout.offset, {stride(x, 0)}, stride(x, 1), pixel_stride};
+  product.y = site.write("y");
+  const std::string& activation = site.attrs().get<std::string>("activation");
+  if (site.has(2))
+    product.finish_operands = {LowerSite::named(broadcast(site.inputs[2], {x.shape[0], w.shape[0]}),
+                                                "bias", Access::read)};
+  product.finish = site.has(2) ? "activation(v + load_bias(row))" : "activation(v)";
+  product.finish_functions = {activation_function(activation)};
+  product.finish_includes = activation_includes(activation);
+  return lower_product(site, product);
+}
+
+Steps lower(const LowerSite& site) {
+  const Convolution form =
+      convolution_of(site.attrs(), site.in(0).shape, site.in(1).shape, site.out().shape);
+  const int64_t variant = site.choices.get("conv.variant", product_where_pointwise);
+  if (variant == product_where_pointwise && is_pointwise(form))
+    if (const std::optional<Dim> stride = spatial_stride(site.inputs[0]))
+      return lower_pointwise(site, *stride);
+
+  return lower_convolution(site, float_convolution(site, form));
+}
+
+Gradients gradient(const GradientSite& site) {
+  const Value x = site.in(0), w = site.in(1);
+  const size_t axes = x.shape().size() - 2;
+  const Windows windows("conv", site.attrs(), axes);
+  const int64_t groups = site.attrs().get<int64_t>("groups");
+  const std::string& activation = site.attrs().get<std::string>("activation");
+  Value dz = site.dy();
+  if (!activation.empty()) {
+    Attrs plain = site.attrs();
+    plain.set("activation", "");
+    dz = activation_gradient(x.apply(conv_op(), site.inputs, plain), dz, activation);
+  }
+  const Dims window = spatial_dims(w.shape()), in = spatial_dims(x.shape());
+  Dims before, after;
+  for (size_t d = 0; d < axes; ++d) {
+    before.push_back(windows.pad_before(in[d], window[d], d));
+    after.push_back(windows.pad_after(in[d], window[d], d));
+  }
+  Attrs spread = convolution_attrs(windows, before, after, groups);
+  spread.set("extents", in);
+  Gradients gradients = {x.apply(conv_transpose_op(), {dz, w}, spread),
+                         convolution_weight_gradient(x, dz, windows, window, groups)};
+  if (site.inputs.size() > 2) gradients.push_back(bias_gradient(site.inputs[2], dz));
+  return gradients;
+}
+
+}  // namespace
+
+const OpDef& conv_op() {
+  static const OpDef op{
+      .name = "conv",
+      .family = "convolution",
+      .inputs = {2, 3, {"x", "w", "bias"}},
+      .attrs = window_attrs({{"groups", 1}, {"activation", ""}}),
+      .infer = infer,
+      .reference = reference,
+      .lower = lower,
+      .gradient = gradient,
+      .accuracy = {16},
+      .variants = {{"conv.variant", 2}},
+      .onnx = "Conv",
+  };
+  return op;
+}
+
+Value conv(Value x, Value w, Value bias, const ConvOptions& options) {
+  return x.apply(conv_op(), {x, w, bias},
+                 {{"strides", options.strides},
+                  {"dilations", options.dilations},
+                  {"pads", options.pads},
+                  {"auto_pad", options.auto_pad},
+                  {"groups", options.groups},
+                  {"activation", options.activation}});
+}
+
+Value conv2d(Value x, Value w, Value bias, const ConvOptions& options) {
+  require(rank(x.type()) == 4, "conv2d: x is ", x.type(), ", it needs [B, C, H, W]");
+  return conv(x, w, bias, options);
+}
+
+}  // namespace rlx

@@ -1,0 +1,187 @@
+// cumsum(x, axis) and cumprod(x, axis): each element becomes the sum or product of itself and those
+// before it; exclusive: of those before it; reverse: counted from the end.
+
+#include <algorithm>
+#include <cmath>
+
+#include "rlx/ops/host_step.h"
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+enum class Kind { sum, product };
+
+size_t axis_in(std::string_view op, const Attrs& attrs, const TensorType& x) {
+  return axis_of(op, attrs.get<int64_t>("axis"), x);
+}
+
+Types infer(const InferSite& site) {
+  const TensorType& x = site.in(0);
+  require(is_float(x.dtype) || is_integer(x.dtype), site.op.name,
+          ": takes floats or integers, got ", x);
+  axis_in(site.op.name, site.attrs, x);
+  return {x};
+}
+
+template <class T, class Read, class Write>
+void scan_rows(Kind kind, const ReferenceSite& site, Read read, Write write) {
+  const Tensor& x = site.in(0);
+  const ConcreteRows rows(x.shape(), axis_in(site.op.name, site.attrs, x.type()));
+  const bool exclusive = site.attrs.get<bool>("exclusive"),
+             reverse = site.attrs.get<bool>("reverse");
+  for (int64_t row = 0; row < rows.count; ++row) {
+    T value = kind == Kind::sum ? 0 : 1;
+    for (int64_t i = 0; i < rows.length; ++i) {
+      const int64_t at = rows.at(row, reverse ? rows.length - 1 - i : i);
+      const T folded = kind == Kind::sum ? value + read(at) : value * read(at);
+      write(at, exclusive ? value : folded);
+      value = folded;
+    }
+  }
+}
+
+template <Kind kKind>
+void reference(const ReferenceSite& site) {
+  const Tensor& x = site.in(0);
+  if (is_float(x.dtype()))
+    scan_rows<double>(
+        kKind, site, [&](int64_t i) { return x.at(i); },
+        [&](int64_t i, double v) { site.out().set(i, v); });
+  else  // integers wrap
+    scan_rows<uint64_t>(
+        kKind, site, [&](int64_t i) { return static_cast<uint64_t>(x.integer_at(i)); },
+        [&](int64_t i, uint64_t v) { site.out().set_integer(i, static_cast<int64_t>(v)); });
+}
+
+// ---- Lowering ----
+
+// Rows of elements `stride` apart, in chunks of which each has a lane.
+struct Chunked {
+  Dim rows, length, stride, chunks, chunk_length;
+};
+
+// Many rows keep a device busy, and short ones are soon done; else lanes share a row, and about as
+// many as each then has to do.
+Chunked chunked(const Rows& rows) {
+  constexpr int64_t kShort = 256, kManyRows = 4096, kUnknown = 256;
+  const bool many = rows.count.is_number() && rows.count.number() >= kManyRows;
+  if (many || (rows.length.is_number() && rows.length.number() <= kShort))
+    return {rows.count, rows.length, rows.stride, 1, rows.length};
+  int64_t length = kUnknown;
+  if (rows.length.is_number())
+    for (length = 64; length * length < rows.length.number();) length *= 2;
+  return {rows.count, rows.length, rows.stride, max(ceil_div(rows.length, length), 1), length};
+}
+
+Dispatch scan_dispatch(const Chunked& in, std::vector<Operand> operands,
+                       std::vector<std::string> functions, bool exclusive, bool reverse,
+                       bool totals) {
+  constexpr int64_t kWorkgroup = 64;
+  return {
+      .kernel = kernel("cumulative"),
+      .operands = std::move(operands),
+      .constants = {{"EXCLUSIVE", exclusive}, {"REVERSE", reverse}, {"TOTALS", totals}},
+      .params = {{"row_count", in.rows},
+                 {"row_length", in.length},
+                 {"stride", in.stride},
+                 {"chunks", in.chunks},
+                 {"chunk_length", in.chunk_length}},
+      .prelude = std::move(functions),
+      .workgroups = ceil_div(in.rows * in.chunks, kWorkgroup),
+  };
+}
+
+// What each chunk comes to, then those scanned, then the chunks again, each from where it starts.
+template <Kind kKind>
+Steps lower(const LowerSite& site) {
+  const DType dtype = site.in(0).dtype;
+  if (is_wide_integer(dtype)) return wide_integers_on_host(site);
+  const Chunked chunks =
+      chunked(Rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0))));
+  const bool exclusive = site.attrs().get<bool>("exclusive"),
+             reverse = site.attrs().get<bool>("reverse"), add = kKind == Kind::sum;
+  const auto functions = [&](const char* before) {
+    return std::vector<std::string>{
+        text("alias T = ", site.compute_type(dtype), ";"),
+        text("fn identity() -> T { return T(", add ? 0 : 1, "); }"),
+        text("fn combine(a: T, b: T) -> T { return a ", add ? '+' : '*', " b; }"),
+        text("fn before(chunk: u32) -> T { return ", before, "; }")};
+  };
+  const Operand x = site.read("x", 0), y = site.write("y");
+  if (chunks.chunks.is(1))
+    return scan_dispatch(chunks, {x, y}, functions("identity()"), exclusive, reverse, false);
+
+  const TensorType type{unpacked(dtype), {chunks.rows, chunks.chunks}};
+  const Operand totals = site.temporary("y", type), starts = site.temporary("y", type);
+  const Chunked row_of_totals{chunks.rows, chunks.chunks, 1, 1, chunks.chunks};
+  Steps steps;
+  steps.add(scan_dispatch(chunks, {x, totals}, functions("identity()"), false, reverse, true));
+  steps.add(scan_dispatch(row_of_totals, {LowerSite::named(totals, "x", Access::read), starts},
+                          functions("identity()"), true, false, false));
+  steps.add(scan_dispatch(chunks, {x, LowerSite::named(starts, "starts", Access::read), y},
+                          functions("load_starts(chunk)"), exclusive, reverse, false));
+  return steps;
+}
+
+// ---- Gradients ----
+
+Gradients sum_gradient(const GradientSite& site) {
+  const Attrs& attrs = site.attrs();
+  return {cumsum(site.dy(), attrs.get<int64_t>("axis"), attrs.get<bool>("exclusive"),
+                 !attrs.get<bool>("reverse"))};
+}
+
+// dx_i is the sum over the later k of dy_k y_k / x_i. Where x_i is the row's first 0, y_k is taken
+// with a 1 in its place; behind that 0 there is nothing.
+Gradients product_gradient(const GradientSite& site) {
+  const Value x = site.in(0), dy = site.dy(), zero = scalar(x, 0), one = scalar(x, 1);
+  const int64_t axis = site.attrs().get<int64_t>("axis");
+  const bool exclusive = site.attrs().get<bool>("exclusive"),
+             reverse = site.attrs().get<bool>("reverse");
+  const auto later = [&](Value v) { return cumsum(v, axis, exclusive, !reverse); };
+  const Value is_zero = equal(x, zero);
+  const Value zeros = cumsum(cast(is_zero, x.dtype()), axis, false, reverse);  // so far
+  const Value first = logical_and(is_zero, equal(zeros, one));
+  const Value without = cumprod(where(first, one, x), axis, exclusive, reverse);
+  const Value before = later(dy * site.y()) / where(is_zero, one, x);
+  return {where(first, later(dy * without), where(equal(zeros, zero), before, zero))};
+}
+
+template <Kind kKind>
+OpDef scan(const char* name, const char* onnx, Gradients (*gradient)(const GradientSite&)) {
+  return {
+      .name = name,
+      .family = "reductions",
+      .inputs = {1, 1, {"x"}},
+      .attrs = {{"axis", 0}, {"exclusive", false}, {"reverse", false}},
+      .infer = infer,
+      .reference = reference<kKind>,
+      .lower = lower<kKind>,
+      .gradient = gradient,
+      .onnx = onnx,
+  };
+}
+
+}  // namespace
+
+const OpDef& cumsum_op() {
+  static const OpDef op = scan<Kind::sum>("cumsum", "CumSum", sum_gradient);
+  return op;
+}
+const OpDef& cumprod_op() {
+  static const OpDef op = scan<Kind::product>("cumprod", "CumProd", product_gradient);
+  return op;
+}
+
+Value cumsum(Value x, int64_t axis, bool exclusive, bool reverse) {
+  return x.apply(cumsum_op(), {x},
+                 {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}});
+}
+Value cumprod(Value x, int64_t axis, bool exclusive, bool reverse) {
+  return x.apply(cumprod_op(), {x},
+                 {{"axis", axis}, {"exclusive", exclusive}, {"reverse", reverse}});
+}
+
+}  // namespace rlx

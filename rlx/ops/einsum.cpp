@@ -1,0 +1,215 @@
+// einsum(equation, operands): products summed over the letters that the result does not have; pairs
+// of operands meet in dot_general, from left to right.
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+// Letters by their code, the dims of an ellipsis as .., -2, -1: those of operands meet at the end.
+using Labels = std::vector<int>;
+
+struct Labelled {
+  Value value;
+  Labels labels;
+
+  bool has(int label) const {
+    return std::find(labels.begin(), labels.end(), label) != labels.end();
+  }
+  int64_t axis(int label) const {
+    return std::find(labels.begin(), labels.end(), label) - labels.begin();
+  }
+  const Dim& dim(int label) const { return value.shape()[size_t(axis(label))]; }
+};
+
+Labels ellipsis_labels(size_t count) {
+  Labels labels;
+  for (size_t i = count; i > 0; --i) labels.push_back(-static_cast<int>(i));
+  return labels;
+}
+
+// One operand's part of the equation; an ellipsis stands for `ellipsis` dims.
+Labels parse_part(const std::string& equation, const std::string& part, size_t ellipsis) {
+  Labels labels;
+  bool dots = false;
+  for (size_t i = 0; i < part.size(); ++i) {
+    if (part.compare(i, 3, "...") == 0 && !dots) {
+      const Labels more = ellipsis_labels(ellipsis);
+      labels.insert(labels.end(), more.begin(), more.end());
+      dots = true;
+      i += 2;
+      continue;
+    }
+    require(std::isalpha(static_cast<unsigned char>(part[i])) != 0, "einsum: '", equation,
+            "' has '", std::string(1, part[i]), "' where a letter should be");
+    labels.push_back(static_cast<unsigned char>(part[i]));
+  }
+  return labels;
+}
+
+size_t letters_of(const std::string& part) {
+  return static_cast<size_t>(std::count_if(part.begin(), part.end(),
+                                           [](unsigned char c) { return std::isalpha(c) != 0; }));
+}
+
+bool has_ellipsis(const std::string& part) { return part.find("...") != std::string::npos; }
+
+struct Equation {
+  Strings parts;
+  std::optional<std::string> result;
+
+  explicit Equation(std::string text) {
+    text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+    const size_t arrow = text.find("->");
+    if (arrow != std::string::npos) result = text.substr(arrow + 2);
+    const std::string operands = text.substr(0, arrow);
+    for (size_t at = 0;;) {
+      const size_t comma = operands.find(',', at);
+      parts.push_back(operands.substr(at, comma - at));
+      if (comma == std::string::npos) break;
+      at = comma + 1;
+    }
+  }
+};
+
+// Of two dims with one label, the first: the elements where both indices are equal.
+Labelled diagonal(const Labelled& x, size_t first, size_t second) {
+  const Dim &extent = x.value.shape()[first], &other = x.value.shape()[second];
+  require(extent.is_number() && extent == other, "einsum: the diagonal of ", x.value.type(),
+          " over dims ", first, " and ", second, " needs them equal and known");
+  const int64_t n = extent.number();
+  Ints order;
+  Labelled y;
+  Dims shape;
+  for (size_t d = 0; d < x.labels.size(); ++d) {
+    if (d == first || d == second) continue;
+    order.push_back(static_cast<int64_t>(d));
+    shape.push_back(x.value.shape()[d]);
+    y.labels.push_back(x.labels[d]);
+  }
+  const auto axis = static_cast<int64_t>(order.size());
+  order.insert(order.end(), {static_cast<int64_t>(first), static_cast<int64_t>(second)});
+  shape.emplace_back(n * n);
+  y.labels.push_back(x.labels[first]);
+  y.value = slice(reshape(transpose(x.value, order), shape), {0}, {n * n}, {axis}, {n + 1});
+  return y;
+}
+
+Labelled without_repeats(Labelled x) {
+  for (size_t second = 1; second < x.labels.size(); ++second)
+    for (size_t first = 0; first < second; ++first)
+      if (x.labels[first] == x.labels[second]) return without_repeats(diagonal(x, first, second));
+  return x;
+}
+
+// Sums over the labels nobody asks for any more.
+Labelled reduced(const Labelled& x, const std::set<int>& needed) {
+  Labelled y;
+  Ints axes;
+  for (const int label : x.labels)
+    if (needed.count(label) != 0)
+      y.labels.push_back(label);
+    else
+      axes.push_back(x.axis(label));
+  y.value = axes.empty() ? x.value : sum(x.value, axes);
+  return y;
+}
+
+// An extent of 1 that meets a longer one is repeated: it need not be there.
+Labelled without_ones(const Labelled& x, const Labelled& other) {
+  Labelled y;
+  Ints axes;
+  for (const int label : x.labels)
+    if (other.has(label) && x.dim(label).is(1) && !other.dim(label).is(1))
+      axes.push_back(x.axis(label));
+    else
+      y.labels.push_back(label);
+  y.value = axes.empty() ? x.value : squeeze(x.value, axes);
+  return y;
+}
+
+Labelled contracted(const Labelled& left, const Labelled& right, const std::set<int>& needed) {
+  Labelled a = without_ones(left, right), b = without_ones(right, left);
+  std::set<int> wanted_a = needed, wanted_b = needed;
+  wanted_a.insert(b.labels.begin(), b.labels.end());
+  wanted_b.insert(a.labels.begin(), a.labels.end());
+  a = reduced(a, wanted_a);
+  b = reduced(b, wanted_b);
+  DotDims dims;
+  Labels batch, free;
+  for (const int label : a.labels) {
+    if (!b.has(label)) {
+      free.push_back(label);
+    } else if (needed.count(label) != 0) {
+      batch.push_back(label);
+      dims.a_batch.push_back(a.axis(label));
+      dims.b_batch.push_back(b.axis(label));
+    } else {
+      dims.a_contracting.push_back(a.axis(label));
+      dims.b_contracting.push_back(b.axis(label));
+    }
+  }
+  for (const int label : b.labels)
+    if (!a.has(label)) free.push_back(label);
+  batch.insert(batch.end(), free.begin(), free.end());
+  return {dot_general(a.value, b.value, dims), batch};
+}
+
+// Without an arrow: the dims of ellipses, then the letters that occur once.
+Labels result_labels(const std::string& text, const Equation& equation,
+                     const std::vector<Labelled>& parsed, size_t ellipsis) {
+  if (equation.result) return parse_part(text, *equation.result, ellipsis);
+  std::map<int, int> uses;
+  for (const Labelled& operand : parsed)
+    for (const int label : operand.labels) ++uses[label];
+  Labels labels = ellipsis_labels(ellipsis);
+  for (const auto& [label, count] : uses)
+    if (label > 0 && count == 1) labels.push_back(label);
+  return labels;
+}
+
+}  // namespace
+
+Value einsum(const std::string& text, const Values& operands) {
+  const Equation equation(text);
+  require(!operands.empty() && equation.parts.size() == operands.size(), "einsum: '", text,
+          "' is for ", equation.parts.size(), " operands, there are ", operands.size());
+  std::vector<Labelled> parsed;
+  size_t ellipsis = 0;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const std::string& part = equation.parts[i];
+    const size_t letters = letters_of(part), dims = operands[i].shape().size();
+    require(has_ellipsis(part) ? letters <= dims : letters == dims, "einsum: '", part, "' of '",
+            text, "' does not fit ", operands[i].type());
+    ellipsis = std::max(ellipsis, dims - letters);
+    parsed.push_back({operands[i], parse_part(text, part, dims - letters)});
+  }
+  const Labels wanted = result_labels(text, equation, parsed, ellipsis);
+  const std::set<int> in_result(wanted.begin(), wanted.end());
+  require(in_result.size() == wanted.size(), "einsum: '", text, "' repeats a letter in its result");
+
+  Labelled total = without_repeats(parsed[0]);
+  for (size_t i = 1; i < parsed.size(); ++i) {
+    std::set<int> needed = in_result;
+    for (size_t later = i + 1; later < parsed.size(); ++later)
+      needed.insert(parsed[later].labels.begin(), parsed[later].labels.end());
+    total = contracted(total, without_repeats(parsed[i]), needed);
+  }
+  total = reduced(total, in_result);
+  Ints order;
+  for (const int label : wanted) {
+    require(total.has(label), "einsum: '", text, "' has '",
+            std::string(1, static_cast<char>(std::max(label, int{'.'}))),
+            "' in its result and in no operand");
+    order.push_back(total.axis(label));
+  }
+  return std::is_sorted(order.begin(), order.end()) ? total.value : transpose(total.value, order);
+}
+
+}  // namespace rlx

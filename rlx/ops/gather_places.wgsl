@@ -1,0 +1,3 @@
+// The element of x at the place that the indices name. Functions: place_of.
+
+fn compute(i: u32) -> T { return load_x(place_of(i)); }

@@ -1,0 +1,33 @@
+// One step of an lstm: gates i, o, f, c of a unit and its new state.
+// Constants: COUPLED. Functions: activate_0..2, peephole_at. Includes: numbers, functions, recurrent.
+
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let i = workgroup_index(ids) * WORKGROUP + lane;
+  if (i >= params.states) { return; }
+  let at = place_of(i);
+  if (params.step >= at.length) {  // the sequence is over: its state stays
+    store_h(params.to_half + i, load_h(params.from_half + i));
+    store_y(y_at(at), 0.0);
+    return;
+  }
+  var sums = vec4<f32>();
+  let first = params.from_half + state_at(at);
+  let rows = vec4<u32>(weights_at(at, 0u), weights_at(at, 1u), weights_at(at, 2u), weights_at(at, 3u));
+  for (var k = 0u; k < params.hidden; k++) {
+    sums += load_h(first + k) * vec4<f32>(load_r(rows.x + k), load_r(rows.y + k), load_r(rows.z + k),
+                                          load_r(rows.w + k));
+  }
+  for (var gate = 0u; gate < 4u; gate++) { sums[gate] += input_part(at, gate) + recurrent_bias(at, gate); }
+  let before = load_c(i);
+  let p = at.d * 3u * params.hidden + at.unit;
+  let entering = activate_0(at.d, sums.x + peephole_at(p) * before);
+  var kept = 1.0 - entering;
+  if (!COUPLED) { kept = activate_0(at.d, sums.z + peephole_at(p + 2u * params.hidden) * before); }
+  let c = kept * before + entering * activate_1(at.d, sums.w);
+  let leaving = activate_0(at.d, sums.y + peephole_at(p + params.hidden) * c);
+  let h = leaving * activate_2(at.d, c);
+  store_c(i, c);
+  store_h(params.to_half + i, h);
+  store_y(y_at(at), h);
+}

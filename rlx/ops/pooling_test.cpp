@@ -1,0 +1,164 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "rlx/ir/evaluate.h"
+#include "rlx/ops/ops.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+namespace {
+
+Tensor numbered(Shape shape) {  // 1, 2, 3, ...
+  Tensor tensor(DType::f32, std::move(shape));
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i + 1));
+  return tensor;
+}
+
+template <class F>
+std::vector<Tensor> results_of(const Tensor& x, F f) {
+  Graph graph;
+  const Values values = f(graph.input("x", x.type()));
+  for (size_t i = 0; i < values.size(); ++i) graph.output(std::to_string(i), values[i]);
+  const TensorMap outputs = evaluate(graph, {{"x", x}}).outputs;
+  std::vector<Tensor> tensors;
+  for (size_t i = 0; i < values.size(); ++i) tensors.push_back(outputs.at(std::to_string(i)));
+  return tensors;
+}
+
+std::vector<Tensor> max_pooled(const Tensor& x, const Ints& window,
+                               const PoolOptions& options = {}) {
+  return results_of(x, [&](Value v) {
+    const TopK y = max_pool(v, window, options);
+    return Values{y.values, y.indices};
+  });
+}
+
+Tensor averaged(const Tensor& x, const Ints& window, const PoolOptions& options = {}) {
+  return results_of(x, [&](Value v) { return Values{average_pool(v, window, options)}; })[0];
+}
+
+void expect_tensor(const Tensor& got, const Shape& shape, const std::vector<double>& wanted) {
+  EXPECT_EQ(got.shape(), shape);
+  ASSERT_EQ(got.count(), static_cast<int64_t>(wanted.size()));
+  for (int64_t i = 0; i < got.count(); ++i)
+    EXPECT_NEAR(got.at(i), wanted[size_t(i)], 1e-6) << "at " << i;
+}
+
+TEST(MaxPool, GivesValuesAndWhereTheyAre) {
+  const auto y = max_pooled(numbered({1, 2, 2, 3}), {2, 2});
+  expect_tensor(y[0], {1, 2, 1, 2}, {5, 6, 11, 12});
+  expect_tensor(y[1], {1, 2, 1, 2}, {4, 5, 10, 11});
+}
+
+TEST(MaxPool, IndicesByColumnsCountDownFirst) {
+  const auto y = max_pooled(numbered({1, 1, 2, 3}), {1, 1}, {.storage_order = 1});
+  expect_tensor(y[1], {1, 1, 2, 3}, {0, 2, 4, 1, 3, 5});
+}
+
+TEST(MaxPool, PaddingIsNeverChosen) {
+  const auto y = max_pooled(Tensor::of(DType::f32, {1, 1, 2}, {-5, -3}), {2}, {.pads = {1, 1}});
+  expect_tensor(y[0], {1, 1, 3}, {-5, -3, -3});
+}
+
+TEST(MaxPool, ANanIsTheLargest) {
+  const auto y = max_pooled(Tensor::of(DType::f32, {1, 1, 3}, {1, NAN, 2}), {2});
+  EXPECT_TRUE(std::isnan(y[0].at(0)) && std::isnan(y[0].at(1)));
+  expect_tensor(y[1], {1, 1, 2}, {1, 1});
+}
+
+TEST(MaxPool, CeilModeDropsAWindowThatBeginsInThePadding) {
+  const PoolOptions over = {.strides = {2}, .ceil_mode = true};
+  expect_tensor(max_pooled(numbered({1, 1, 4}), {3}, over)[0], {1, 1, 2}, {3, 4});
+  const PoolOptions padded = {.strides = {3}, .pads = {1, 1}, .ceil_mode = true};
+  expect_tensor(max_pooled(numbered({1, 1, 5}), {2}, padded)[0], {1, 1, 2}, {1, 4});
+}
+
+TEST(AveragePool, PaddingCountsOnlyWhenAsked) {
+  const Tensor x = numbered({1, 1, 2});
+  expect_tensor(averaged(x, {2}, {.pads = {1, 1}}), {1, 1, 3}, {1, 1.5, 2});
+  expect_tensor(averaged(x, {2}, {.pads = {1, 1}, .count_include_pad = true}), {1, 1, 3},
+                {0.5, 1.5, 1});
+}
+
+TEST(AveragePool, WhatLiesBeyondThePaddingNeverCounts) {
+  const PoolOptions options = {
+      .strides = {2}, .pads = {0, 1}, .ceil_mode = true, .count_include_pad = true};
+  // The last window has 4, a padding, and one place beyond it.
+  expect_tensor(averaged(numbered({1, 1, 4}), {4}, options), {1, 1, 2}, {2.5, 7.0 / 3});
+}
+
+TEST(LpPool, IsANorm) {
+  const Tensor x = Tensor::of(DType::f32, {1, 1, 3}, {3, -4, 12});
+  const auto pooled = [&](double p) {
+    return results_of(x, [p](Value v) { return Values{lp_pool(v, {2}, p)}; })[0];
+  };
+  expect_tensor(pooled(2), {1, 1, 2}, {5, std::sqrt(160.0)});
+  expect_tensor(pooled(1), {1, 1, 2}, {7, 16});
+}
+
+TEST(GlobalPool, ReducesThePlane) {
+  const auto y = results_of(numbered({1, 2, 1, 2}), [](Value v) {
+    return Values{global_max_pool(v), global_average_pool(v), global_lp_pool(v)};
+  });
+  expect_tensor(y[0], {1, 2, 1, 1}, {2, 4});
+  expect_tensor(y[1], {1, 2, 1, 1}, {1.5, 3.5});
+  expect_tensor(y[2], {1, 2, 1, 1}, {std::sqrt(5.0), 5});
+}
+
+TEST(MaxUnpool, PutsElementsBack) {
+  const auto y = results_of(numbered({1, 1, 2, 2}), [](Value v) {
+    const TopK pooled = max_pool(v, {2, 1});
+    return Values{max_unpool(pooled.values, pooled.indices, v.shape())};
+  });
+  expect_tensor(y[0], {1, 1, 2, 2}, {0, 0, 3, 4});
+}
+
+TEST(Im2col, HasAColumnForEachPlace) {
+  const auto y = results_of(numbered({1, 1, 2, 3}), [](Value v) {
+    return Values{im2col(v, {2, 2}), im2col(v, {1, 2}, {.pads = {0, 1, 0, 0}})};
+  });
+  expect_tensor(y[0], {1, 4, 2}, {1, 2, 2, 3, 4, 5, 5, 6});
+  expect_tensor(y[1], {1, 2, 6}, {0, 1, 2, 0, 4, 5, 1, 2, 3, 4, 5, 6});
+}
+
+TEST(Pooling, SizesMayBeSymbols) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"b", 3, "h"}));
+  const Value y = max_pool(x, {3}, {.strides = {2}, .pads = {1, 1}, .ceil_mode = true}).values;
+  EXPECT_EQ(y.shape()[2].value({{"h", 7}}), 4);
+  EXPECT_EQ(y.shape()[2].value({{"h", 8}}), 5);
+  const Value same = average_pool(x, {3}, {.strides = {2}, .auto_pad = "same_upper"});
+  EXPECT_EQ(same.shape()[2].value({{"h", 7}}), 4);
+}
+
+TEST(Pooling, ErrorsNameOpValueAndLimit) {
+  const auto error = [](const Ints& window, const PoolOptions& options = {}) {
+    return error_of([&] {
+      Graph graph;
+      max_pool(graph.input("x", f32({1, 1, 4, 4})), window, options);
+    });
+  };
+  EXPECT_EQ(error({2}), "max_pool: window [2] is not 2 numbers, one per spatial dim");
+  EXPECT_EQ(error({2, 2}, {.strides = {2}}),
+            "max_pool: strides [2] are not 2 positive numbers, one per spatial dim");
+  EXPECT_EQ(error({2, 2}, {.pads = {1, 1}}),
+            "max_pool: pads [1, 1] are not 4 numbers, before and after each spatial dim");
+  EXPECT_EQ(error({2, 2}, {.pads = {1, 0, -1, 0}}), "max_pool: pads [1, 0, -1, 0] are negative");
+  EXPECT_EQ(error({7, 7}),
+            "max_pool: the window [7, 7] is larger than x f32[1, 1, 4, 4] with its pads");
+  EXPECT_EQ(error({0, 1}), "max_pool: the window [0, 1] is empty");
+  EXPECT_EQ(error({2, 2}, {.auto_pad = "SAME"}),
+            "max_pool: auto_pad 'SAME' is none of same_upper, same_lower, valid");
+  EXPECT_EQ(error({2, 2}, {.pads = {1, 1, 1, 1}, .auto_pad = "valid"}),
+            "max_pool: takes pads or auto_pad, not both");
+  EXPECT_EQ(error({2, 2}, {.storage_order = 2}), "max_pool: storage_order 2 is neither 0 nor 1");
+  EXPECT_EQ(error_of([] {
+              Graph graph;
+              average_pool(graph.input("x", f32({4, 4})), {2});
+            }),
+            "average_pool: x is f32[4, 4], it needs [B, C, spatial..] with 1 to 3 spatial dims");
+}
+
+}  // namespace
+}  // namespace rlx

@@ -1,0 +1,113 @@
+// Claims about resize, with the values of ONNX's own examples.
+
+#include <gtest/gtest.h>
+
+#include "rlx/ir/evaluate.h"
+#include "rlx/ops/ops.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+namespace {
+
+Tensor counting_from_one(Shape shape) {
+  Tensor tensor(DType::f32, std::move(shape));
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i + 1));
+  return tensor;
+}
+
+Tensor resized(const Tensor& x, const Dims& sizes, const ResizeOptions& options) {
+  Graph graph;
+  graph.output("y", resize(graph.constant(x), sizes, options));
+  return evaluate(graph, {}).outputs.at("y");
+}
+
+void expect_near(const Tensor& got, const Shape& shape, const std::vector<double>& want) {
+  ASSERT_EQ(got.shape(), shape);
+  for (size_t i = 0; i < want.size(); ++i)
+    EXPECT_NEAR(got.at(static_cast<int64_t>(i)), want[i], 2e-6) << "element " << i;
+}
+
+TEST(Resize, NearestRepeatsElements) {
+  expect_near(resized(counting_from_one({2, 2}), {}, {.scales = {2, 3}}), {4, 6},
+              {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4});
+  expect_near(resized(counting_from_one({2, 4}), {}, {.scales = {0.6, 0.6}}), {1, 2}, {1, 3});
+}
+
+TEST(Resize, RoundsTiesAsAsked) {
+  const auto with = [](const char* rounding) {
+    return resized(counting_from_one({4}), {2}, {.rounding = rounding});
+  };
+  expect_near(with("round_prefer_floor"), {2}, {1, 3});
+  expect_near(with("round_prefer_ceil"), {2}, {2, 4});
+  expect_near(with("floor"), {2}, {1, 3});
+  expect_near(with("ceil"), {2}, {2, 4});
+}
+
+TEST(Resize, LinearWeighsNeighbours) {
+  const Tensor square = counting_from_one({2, 2});
+  expect_near(resized(square, {}, {.mode = "linear", .scales = {2, 2}}), {4, 4},
+              {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4});
+  expect_near(
+      resized(square, {}, {.mode = "linear", .coordinates = "align_corners", .scales = {2, 2}}),
+      {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3});
+  expect_near(resized(counting_from_one({2, 4}), {}, {.mode = "linear", .scales = {0.6, 0.6}}),
+              {1, 2}, {2.6666665, 4.3333331});
+}
+
+TEST(Resize, TheLastCornerIsThatOfTheScaledExtent) {
+  expect_near(resized(counting_from_one({2, 4}), {},
+                      {.mode = "linear", .coordinates = "align_corners", .scales = {0.6, 0.6}}),
+              {1, 2}, {1, 3.142857});
+}
+
+TEST(Resize, CubicHasFourNeighbours) {
+  expect_near(
+      resized(counting_from_one({4, 4}), {}, {.mode = "cubic", .scales = {2, 2}}), {8, 8},
+      {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375});
+}
+
+TEST(Resize, OutsideMayBeExcluded) {
+  expect_near(
+      resized(counting_from_one({4, 4}), {},
+              {.mode = "cubic", .scales = {2, 2}, .exclude_outside = true, .cubic_a = -0.5}),
+      {8, 8}, {0.55882353, 0.81494204, 1.35698249, 1.89705882});
+}
+
+TEST(Resize, AntialiasingSeesAllThatShrinks) {
+  const Tensor square = counting_from_one({4, 4});
+  expect_near(resized(square, {}, {.mode = "linear", .scales = {0.6, 0.6}, .antialias = true}),
+              {2, 2}, {2.875, 4.5, 9.375, 11});
+  expect_near(resized(square, {}, {.mode = "cubic", .scales = {0.6, 0.6}, .antialias = true}),
+              {2, 2}, {2.5180721, 4.2858863, 9.589329, 11.357142});
+}
+
+TEST(Resize, CropsAndFillsWhatIsOutside) {
+  const ResizeOptions crop{
+      .mode = "linear", .coordinates = "tf_crop_and_resize", .roi = {0, 2}, .outside_value = 10};
+  expect_near(resized(counting_from_one({3}), {3}, crop), {3}, {1, 3, 10});
+}
+
+TEST(Resize, ExtentsFollowSymbols) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 4}));
+  EXPECT_EQ(resize(x, Dims{}, {.scales = {2, 0.5}}).shape(), (Dims{Dim("n") * Dim(2), 2}));
+  EXPECT_EQ(resize(x, {"m"}, {.axes = {-1}}).shape(), (Dims{"n", "m"}));
+}
+
+TEST(Resize, ErrorsNameOpValueAndLimit) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 4})), whole = graph.input("whole", i32({2, 4}));
+  const auto error = [](Value of, const Dims& sizes, const ResizeOptions& options) {
+    return error_of([&] { resize(of, sizes, options); });
+  };
+  EXPECT_EQ(error(x, {3}, {}), "resize: there are 1 sizes for 2 axes of f32[2, 4]");
+  EXPECT_EQ(error(x, {3, 3}, {.mode = "area"}),
+            "resize: there is no mode 'area'; it takes nearest, linear, cubic");
+  EXPECT_EQ(error(x, {}, {.scales = {2, 0}}), "resize: scale 0 is not positive");
+  EXPECT_EQ(error(x, {}, {}), "resize: takes sizes or scales");
+  EXPECT_EQ(error(whole, {3, 3}, {.mode = "linear"}),
+            "resize: linear of i32 is not defined, take nearest");
+}
+
+}  // namespace
+}  // namespace rlx

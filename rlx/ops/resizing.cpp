@@ -1,0 +1,307 @@
+#include "rlx/ops/resizing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "rlx/codegen/each_element.h"
+#include "rlx/codegen/elementwise.h"
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/strided.h"
+#include "rlx/ops/views.h"
+
+namespace rlx {
+namespace {
+
+constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
+constexpr const char* kRoundings[] = {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"};
+constexpr const char* kCoordinates[] = {"half_pixel",         "half_pixel_symmetric",
+                                        "pytorch_half_pixel", "align_corners",
+                                        "asymmetric",         "tf_crop_and_resize"};
+
+template <size_t N>
+int64_t choice(std::string_view op, const Attrs& attrs, const char* attr,
+               const char* const (&names)[N]) {
+  const std::string& name = attrs.get<std::string>(attr);
+  std::string list;
+  for (size_t i = 0; i < N; ++i) {
+    if (name == names[i]) return static_cast<int64_t>(i);
+    list += text(i ? ", " : "", names[i]);
+  }
+  fail(ErrorKind::invalid_graph, op, ": there is no ", attr, " '", name, "'; it takes ", list);
+}
+int64_t mode_of(const Attrs& attrs) { return choice("resize", attrs, "mode", kModes); }
+bool crops(const Attrs& attrs) {
+  return attrs.get<std::string>("coordinates") == "tf_crop_and_resize";
+}
+bool antialiases(const Attrs& attrs) { return attrs.get<bool>("antialias") && mode_of(attrs) != 0; }
+
+struct Fraction {
+  int64_t p = 0, q = 1;
+};
+
+// The simplest fraction that is the same float, or the nearest with terms up to `most`.
+Fraction fraction_of(double value, int64_t most) {
+  const double size = std::abs(value);
+  Fraction last{1, 0}, best{static_cast<int64_t>(std::floor(size)), 1};
+  double rest = size - std::floor(size);
+  while (rest > 1e-9 &&
+         std::abs(static_cast<double>(best.p) / static_cast<double>(best.q) - size) > 3e-8 * size) {
+    const double term = std::floor(1 / rest);
+    rest = 1 / rest - term;
+    const Fraction next{static_cast<int64_t>(term) * best.p + last.p,
+                        static_cast<int64_t>(term) * best.q + last.q};
+    if (next.p > most || next.q > most) break;
+    last = best;
+    best = next;
+  }
+  return {value < 0 ? -best.p : best.p, best.q};
+}
+
+constexpr int64_t kMostTerms = 4096;
+
+// 1 where the extent is 1, else 0.
+Dim is_one(const Dim& extent) { return larger(Dim(2) - extent, 0); }
+
+void set_crop(ResizedAxis& axis, double start, double end) {
+  const Fraction from = fraction_of(start, 1000), to = fraction_of(end, 1000);
+  const int64_t common = std::lcm(from.q, to.q);
+  const Dim first = from.p * (common / from.q), span = Dim(to.p * (common / to.q)) - first;
+  const Dim last_in = axis.in - 1, last_out = larger(axis.out - 1, 1);
+  axis.slope = Dim(2) * span * last_in;
+  axis.start = Dim(2) * first * last_in * last_out + is_one(axis.out) * span * last_in;
+  axis.divisor = Dim(2 * common) * last_out;
+}
+
+void set_coordinates(ResizedAxis& axis, const Attrs& attrs, size_t given) {
+  const Dim &p = axis.p, &q = axis.q;
+  switch (choice("resize", attrs, "coordinates", kCoordinates)) {
+    case 0:
+      axis.slope = Dim(2) * q, axis.start = q - p, axis.divisor = Dim(2) * p;
+      return;
+    case 1:
+      axis.slope = Dim(2) * q, axis.divisor = Dim(2) * p;
+      axis.start = q - p + axis.in * p - axis.out * q;
+      return;
+    case 2:
+      axis.slope = Dim(2) * q, axis.divisor = Dim(2) * p;
+      axis.start = (q - p) * (Dim(1) - is_one(axis.out));
+      return;
+    case 3:
+      axis.slope = axis.in - 1, axis.start = 0, axis.divisor = larger(axis.out - 1, 1);
+      if (!attrs.get<Floats>("scales").empty()) {  // the last corner is that of the scaled extent
+        axis.slope = (axis.in - 1) * q;
+        axis.divisor = larger(axis.in * p - q, 1);
+      }
+      return;
+    case 4:
+      axis.slope = q, axis.start = 0, axis.divisor = p;
+      return;
+    default: {
+      const Floats& roi = attrs.get<Floats>("roi");
+      set_crop(axis, roi[given], roi[given + roi.size() / 2]);
+    }
+  }
+}
+
+double cubic_weight(double distance, double a) {
+  const double x = std::abs(distance);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+  return 0;
+}
+
+int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
+
+int64_t nearest(int64_t numerator, int64_t divisor, int64_t rounding) {
+  switch (rounding) {
+    case 0:
+      return floor_divide(numerator, divisor);
+    case 1:
+      return -floor_divide(-numerator, divisor);
+    case 2:
+      return -floor_divide(divisor - 2 * numerator, 2 * divisor);
+    default:
+      return floor_divide(divisor + 2 * numerator, 2 * divisor);
+  }
+}
+
+Taps weighted_taps(const ResizedAxis& axis, int64_t numerator, const Attrs& attrs) {
+  const int64_t divisor = axis.divisor.number(), reach = axis.reach.number(),
+                extent = axis.in.number(), base = floor_divide(numerator, divisor);
+  const double fraction =
+      static_cast<double>(numerator - base * divisor) / static_cast<double>(divisor);
+  const bool antialias = antialiases(attrs), exclude = attrs.get<bool>("exclude_outside");
+  const double scale = static_cast<double>(axis.p.number()) / static_cast<double>(axis.q.number());
+  const double stretch = antialias ? std::min(scale, 1.0) : 1.0;
+  Taps taps;
+  double total = 0;
+  for (int64_t step = 1 - reach; step <= reach; ++step) {
+    const int64_t at = base + step;
+    if (exclude && (at < 0 || at >= extent)) continue;
+    const double distance = (static_cast<double>(step) - fraction) * stretch;
+    const double weight = mode_of(attrs) == 1
+                              ? std::max(1 - std::abs(distance), 0.0)
+                              : cubic_weight(distance, attrs.get<double>("cubic_a"));
+    total += weight;
+    if (weight != 0) taps.push_back({std::clamp<int64_t>(at, 0, extent - 1), weight});
+  }
+  if (antialias || exclude)
+    for (Tap& tap : taps) tap.weight /= total;
+  return taps;
+}
+
+// Extents, strides and lines, as lib/resize.wgsl has them; neighbours that stay are one.
+Dims resize_dims(const std::vector<ResizedAxis>& axes, const Dims& strides) {
+  Dims entries;
+  bool joins = false;
+  for (size_t d = 0; d < axes.size(); ++d) {
+    const ResizedAxis& axis = axes[d];
+    const size_t last = entries.size();
+    if (joins && !axis.resized && entries[last - 10] == strides[d] * axis.in) {
+      entries[last - 12] = entries[last - 12] * axis.out;
+      entries[last - 11] = entries[last - 11] * axis.in;
+      entries[last - 10] = strides[d];
+    } else {
+      for (const Dim& entry :
+           {axis.out, axis.in, strides[d], Dim(axis.resized ? 1 : 0), axis.slope, axis.start,
+            axis.divisor, axis.reach, axis.p, axis.q, Dim(0), Dim(0)})
+        entries.push_back(entry);
+    }
+    joins = !axis.resized;
+  }
+  return entries.empty() ? Dims{1, 1, 0, 0, 1, 0, 1, 1, 1, 1, 0, 0} : entries;
+}
+
+// Can the coordinates, doubled to be rounded, leave 32 bits?
+bool may_overflow(const std::vector<ResizedAxis>& axes) {
+  return std::any_of(axes.begin(), axes.end(), [](const ResizedAxis& axis) {
+    const Dim largest = axis.slope * axis.out + axis.divisor * (axis.in + 1);
+    return axis.resized && largest.is_number() && std::abs(largest.number()) >= int64_t{1} << 29;
+  });
+}
+
+}  // namespace
+
+std::vector<AttrSpec> resize_attrs() {
+  return {{"mode", "nearest"},   {"coordinates", "half_pixel"}, {"rounding", "round_prefer_floor"},
+          {"axes", Ints{}},      {"scales", Floats{}},          {"roi", Floats{}},
+          {"antialias", false},  {"exclude_outside", false},    {"cubic_a", -0.75},
+          {"outside_value", 0.0}};
+}
+
+void check_resize(std::string_view op, const TensorType& x, const Attrs& attrs) {
+  const int64_t mode = choice(op, attrs, "mode", kModes);
+  choice(op, attrs, "coordinates", kCoordinates);
+  choice(op, attrs, "rounding", kRoundings);
+  require(mode == 0 || is_float(x.dtype), op, ": ", kModes[mode], " of ", x.dtype,
+          " is not defined, take nearest");
+  const Ints& axes = attrs.get<Ints>("axes");
+  const size_t count = axes.empty() ? x.shape.size() : axes.size();
+  const Floats &scales = attrs.get<Floats>("scales"), &roi = attrs.get<Floats>("roi");
+  require(scales.empty() || scales.size() == count, op, ": there are ", scales.size(),
+          " scales for ", count, " axes of ", x);
+  for (const double scale : scales) require(scale > 0, op, ": scale ", scale, " is not positive");
+  require(!crops(attrs) || roi.size() == 2 * count, op, ": there are ", roi.size(),
+          " numbers in roi for ", count, " axes of ", x);
+}
+
+Dim scaled(const Dim& extent, double scale) {
+  const Fraction exact = fraction_of(scale, kMostTerms);
+  return floor_div(extent * Dim(exact.p), exact.q);
+}
+
+std::vector<ResizedAxis> resized_axes(const Dims& x, const Dims& y, const Attrs& attrs) {
+  const Ints& given = attrs.get<Ints>("axes");
+  const Floats& scales = attrs.get<Floats>("scales");
+  std::vector<ResizedAxis> axes(x.size());
+  for (size_t d = 0; d < x.size(); ++d) {
+    axes[d].out = y[d];
+    axes[d].in = x[d];
+  }
+  for (size_t i = 0; i < (given.empty() ? x.size() : given.size()); ++i) {
+    ResizedAxis& axis = axes[given.empty() ? i : axis_of("resize", given[i], {DType::f32, x})];
+    const bool same = scales.empty() ? axis.in == axis.out : scales[i] == 1 && axis.in == axis.out;
+    if (same && !crops(attrs)) continue;
+    axis.resized = true;
+    axis.p = axis.out;
+    axis.q = axis.in;
+    if (!scales.empty()) {
+      const Fraction exact = fraction_of(scales[i], kMostTerms);
+      axis.p = exact.p;
+      axis.q = exact.q;
+    } else if (axis.p.is_number() && axis.q.is_number() && !axis.p.is(0)) {
+      const int64_t common = std::gcd(axis.p.number(), axis.q.number());
+      axis.p = axis.p.number() / common;
+      axis.q = axis.q.number() / common;
+    }
+    set_coordinates(axis, attrs, i);
+    const int64_t reach = mode_of(attrs) == 2 ? 2 : 1;
+    axis.reach = reach;
+    if (antialiases(attrs))
+      axis.reach = larger(ceil_div(Dim(reach) * axis.q, larger(axis.p, 1)), reach);
+  }
+  return axes;
+}
+
+std::vector<Taps> taps_of(const ResizedAxis& axis, const Attrs& attrs) {
+  std::vector<Taps> taps(static_cast<size_t>(axis.out.number()));
+  const int64_t rounding = choice("resize", attrs, "rounding", kRoundings);
+  for (int64_t i = 0; i < axis.out.number(); ++i) {
+    Taps& here = taps[static_cast<size_t>(i)];
+    const int64_t extent = axis.in.number(), divisor = axis.divisor.number(),
+                  numerator = axis.slope.number() * i + axis.start.number();
+    if (!axis.resized)
+      here = {{i, 1.0}};
+    else if (crops(attrs) && (numerator < 0 || numerator > (extent - 1) * divisor))
+      here = {};
+    else if (mode_of(attrs) == 0)
+      here = {{std::clamp<int64_t>(nearest(numerator, divisor, rounding), 0, extent - 1), 1.0}};
+    else
+      here = weighted_taps(axis, numerator, attrs);
+  }
+  return taps;
+}
+
+ResizeTaps::ResizeTaps(const Shape& x, const Shape& y, const Attrs& attrs) : from(x), to(y) {
+  for (const ResizedAxis& axis :
+       resized_axes(Dims(x.begin(), x.end()), Dims(y.begin(), y.end()), attrs))
+    axes.push_back(taps_of(axis, attrs));
+}
+
+Steps lower_resize(const LowerSite& site, const char* name, const std::vector<ResizedAxis>& axes) {
+  if (may_overflow(axes)) return on_host(site, "its coordinates leave the 32 bits a device has");
+  const Attrs& attrs = site.attrs();
+  const DType dtype = site.out().dtype;
+  const Dims dims = resize_dims(axes, site.inputs[0].layout.strides);
+  const bool exclude = attrs.get<bool>("exclude_outside"), antialias = antialiases(attrs);
+  const std::string type = site.compute_type(dtype);
+  Dispatch dispatch{
+      .kernel = kernel(name, {"numbers", "truncate", "resize"}),
+      .operands = {LowerSite::named(flat(site.inputs[0]), "x", Access::read)},
+      .constants = {{"DIMS", static_cast<int64_t>(dims.size() / 12)},
+                    {"MODE", mode_of(attrs)},
+                    {"ROUNDING", choice("resize", attrs, "rounding", kRoundings)},
+                    {"NORMALISE", exclude || antialias},
+                    {"EXCLUDE_OUTSIDE", exclude},
+                    {"ANTIALIAS", antialias},
+                    {"CROPS", crops(attrs)}},
+      .params = {{"dims", dims},
+                 {"offset", site.inputs[0].layout.offset},
+                 {"cubic_a", attrs.get<double>("cubic_a")},
+                 {"outside_value", attrs.get<double>("outside_value")}},
+      .prelude = {text("fn outside() -> ", type, " { return ",
+                       dtype == DType::c64
+                           ? "vec2<f32>(params.outside_value, 0.0)"
+                           : convert_expression("params.outside_value", DType::f32, dtype),
+                       "; }")}};
+  const bool sums = mode_of(attrs) != 0;  // what is only copied may be anything
+  dispatch.prelude.push_back(text("fn number_at(at: u32) -> f32 { return ",
+                                  is_float(dtype) ? "load_x(at)" : "0.0", "; }"));
+  if (name == std::string_view("resize"))
+    dispatch.prelude.push_back(text("fn result_at(at: u32) -> ", type, " { return ",
+                                    sums ? "weighted_sum(at)" : "load_x(at)", "; }"));
+  return each_element(std::move(dispatch), site.results[0], site.traits);
+}
+
+}  // namespace rlx

@@ -1,0 +1,31 @@
+// Kernels that take a row to a workgroup, or to a lane: what suits the rows and the device.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "rlx/ops/kernel.h"
+
+namespace rlx {
+
+enum RowVariant : int64_t { lane_per_row = 0, workgroup_per_row = 1, wide_workgroup_per_row = 2 };
+
+// What to declare in the OpDef; one key serves every op whose kernel is taken by rows.
+Variants row_variants();
+
+// The dispatch of a kernel over `count` rows of `length` elements, `stride` apart, with the choice
+// made: kernel, constants, workgroups and the params row_count and row_length.
+Dispatch row_dispatch(const LowerSite& site, std::string_view file,
+                      std::initializer_list<std::string_view> includes, const Dim& count,
+                      const Dim& length, const Dim& stride = 1);
+
+// How many lanes share one of `outputs` rows of `length` elements, powers of two, and how many
+// lanes a workgroup has.
+struct LaneShare {
+  int64_t lanes = 1, workgroup = 64;
+};
+// Side by side: neighbours in memory belong to different rows.
+LaneShare share_lanes(const Dim& outputs, const Dim& length, bool side_by_side,
+                      const DeviceTraits& traits);
+
+}  // namespace rlx

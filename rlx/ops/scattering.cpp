@@ -1,0 +1,218 @@
+#include "rlx/ops/scattering.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rlx/codegen/each_element.h"
+#include "rlx/codegen/elementwise.h"
+#include "rlx/ops/kernel.h"
+#include "rlx/ops/ops.h"
+#include "rlx/ops/strided.h"
+#include "rlx/ops/views.h"
+
+namespace rlx {
+namespace {
+
+struct Reduction {
+  const char* name;
+  double (*floating)(double a, double b);
+  int64_t (*integer)(int64_t a, int64_t b);
+  uint64_t (*natural)(uint64_t a, uint64_t b);  // where the sign matters
+  const char *floating_wgsl, *integer_wgsl;
+  bool grows;  // may leave the range of its operands, and for floats the order matters
+};
+
+int64_t wrap(uint64_t bits) { return static_cast<int64_t>(bits); }
+
+constexpr Reduction kReductions[] = {
+    {"none", [](double, double b) { return b; }, [](int64_t, int64_t b) { return b; },
+     [](uint64_t, uint64_t b) { return b; }, "b", "b", false},
+    {"add", [](double a, double b) { return a + b; },
+     [](int64_t a, int64_t b) { return wrap(uint64_t(a) + uint64_t(b)); },
+     [](uint64_t a, uint64_t b) { return a + b; }, "a + b", "a + b", true},
+    {"mul", [](double a, double b) { return a * b; },
+     [](int64_t a, int64_t b) { return wrap(uint64_t(a) * uint64_t(b)); },
+     [](uint64_t a, uint64_t b) { return a * b; }, "a * b", "a * b", true},
+    {"max", [](double a, double b) { return std::isnan(a) || a > b ? a : b; },
+     [](int64_t a, int64_t b) { return std::max(a, b); },
+     [](uint64_t a, uint64_t b) { return std::max(a, b); }, "max_or_nan(a, b)", "max(a, b)", false},
+    {"min", [](double a, double b) { return std::isnan(a) || a < b ? a : b; },
+     [](int64_t a, int64_t b) { return std::min(a, b); },
+     [](uint64_t a, uint64_t b) { return std::min(a, b); }, "min_or_nan(a, b)", "min(a, b)", false},
+};
+
+const Reduction& reduction_of(std::string_view op, const Attrs& attrs) {
+  const std::string& name = attrs.get<std::string>("reduction");
+  for (const Reduction& reduction : kReductions)
+    if (name == reduction.name) return reduction;
+  fail(ErrorKind::invalid_graph, op, ": there is no reduction '", name,
+       "'; it takes none, add, mul, max, min");
+}
+bool replaces(const Reduction& reduction) { return &reduction == &kReductions[0]; }
+
+// Packed elements cannot be updated one by one, and halves would be rounded at each step.
+bool needs_wide(const LowerSite& site, const Reduction& reduction) {
+  const DType dtype = site.out().dtype;
+  if (replaces(reduction)) return is_packed(dtype, site.traits);
+  return bytes_of(dtype) < 4 && dtype != DType::boolean;
+}
+
+// All at once pays where a few columns would take many steps each.
+bool takes_all_at_once(const LowerSite& site, const Scattering& scattering,
+                       const Reduction& reduction) {
+  const bool in_order =
+      reduction.grows && is_float(site.out().dtype) && site.attrs().get<bool>("deterministic");
+  if (in_order) return false;
+  constexpr int64_t kManyColumns = 1024, kFewSteps = 64;
+  const bool many_columns =
+      !scattering.columns.is_number() || scattering.columns.number() >= kManyColumns;
+  const bool few_steps = scattering.steps.is_number() && scattering.steps.number() <= kFewSteps;
+  return site.choices.get("scatter.kernel", many_columns || few_steps ? 0 : 1) == 1;
+}
+
+Dispatch scatter_dispatch(const LowerSite& site, const char* name, const Scattering& scattering,
+                          const Reduction& reduction) {
+  const DType dtype = site.out().dtype;
+  const std::string type = site.compute_type(dtype);
+  Dispatch dispatch{
+      .kernel = kernel(name, {"numbers"}),
+      .operands = {site.read("indices", 1), site.read("updates", 2)},
+      .prelude = {text("alias Element = ", type, ";"),
+                  text("fn combine(a: Element, b: Element) -> Element { return ",
+                       is_float(dtype) ? reduction.floating_wgsl : reduction.integer_wgsl, "; }")}};
+  scattering.places.add_to(dispatch);
+  return dispatch;
+}
+
+Dispatch one_each(Dispatch dispatch, const Dim& updates) {
+  dispatch.params.emplace_back("count", updates);
+  dispatch.workgroups = ceil_div(updates, 64);
+  return dispatch;
+}
+
+// Updates claim their places, then each place takes what claimed it.
+Steps replace_all_at_once(const LowerSite& site, const Scattering& scattering) {
+  Operand claims = site.temporary("claims", {DType::u32, site.out().shape});
+  Steps steps = Clear{claims.value};
+  Dispatch claim = scatter_dispatch(site, "scatter_claim", scattering, kReductions[0]);
+  claim.operands.pop_back();
+  claims.access = Access::read_write;
+  claims.atomic = true;
+  claim.operands.push_back(claims);
+  steps.add(one_each(std::move(claim), count(site.in(2).shape)));
+  claims.access = Access::read;
+  claims.atomic = false;
+  Dispatch take{.kernel = kernel("scatter_take"),
+                .operands = {claims, site.read("x", 0), site.read("updates", 2)}};
+  return steps.add(each_element(std::move(take), site.results[0], site.traits));
+}
+
+Dispatch combine_in_order(const LowerSite& site, const Scattering& scattering,
+                          const Reduction& reduction, const Operand& target) {
+  Dispatch dispatch = scatter_dispatch(site, "scatter_in_order", scattering, reduction);
+  dispatch.operands.push_back(LowerSite::named(target, "y", Access::read_write));
+  dispatch.params.emplace_back("column_count", scattering.columns);
+  dispatch.params.emplace_back("column_stride", scattering.inner);
+  dispatch.params.emplace_back("steps", scattering.steps);
+  dispatch.workgroups = ceil_div(scattering.columns, 64);
+  return dispatch;
+}
+
+Dispatch combine_all_at_once(const LowerSite& site, const Scattering& scattering,
+                             const Reduction& reduction, const Operand& target) {
+  Dispatch dispatch = scatter_dispatch(site, "scatter_atomic", scattering, reduction);
+  Operand bits = LowerSite::named(target, "y", Access::read_write);
+  bits.dtype = DType::u32;
+  bits.atomic = true;
+  dispatch.operands.push_back(bits);
+  return one_each(std::move(dispatch), count(site.in(2).shape));
+}
+
+}  // namespace
+
+std::vector<AttrSpec> scatter_attrs(const char* more, Attr otherwise) {
+  return {{more, std::move(otherwise)}, {"reduction", "none"}, {"deterministic", false}};
+}
+
+Variants scatter_variants() { return {"scatter.kernel", 2}; }
+
+void check_scatter(const InferSite& site) {
+  const TensorType &x = site.in(0), &updates = site.in(2);
+  require(updates.dtype == x.dtype, site.op.name, ": updates ", updates, " do not fit ", x);
+  require(
+      replaces(reduction_of(site.op.name, site.attrs)) || is_float(x.dtype) || is_integer(x.dtype),
+      site.op.name, ": cannot ", site.attrs.get<std::string>("reduction"), ' ', x.dtype);
+}
+
+void scatter_reference(const ReferenceSite& site, const std::vector<int64_t>& places) {
+  const Tensor &x = site.in(0), &updates = site.in(2);
+  const Reduction& reduction = reduction_of(site.op.name, site.attrs);
+  Tensor& y = site.out();
+  copy_elements(x, 0, y, 0, x.count());
+  if (replaces(reduction)) {
+    for (size_t u = 0; u < places.size(); ++u)
+      copy_elements(updates, static_cast<int64_t>(u), y, places[u], 1);
+  } else if (is_float(x.dtype())) {  // rounded once, at the end
+    std::vector<double> sums(static_cast<size_t>(x.count()));
+    for (int64_t i = 0; i < x.count(); ++i) sums[size_t(i)] = x.at(i);
+    for (size_t u = 0; u < places.size(); ++u) {
+      double& sum = sums[static_cast<size_t>(places[u])];
+      sum = reduction.floating(sum, updates.at(static_cast<int64_t>(u)));
+    }
+    for (int64_t i = 0; i < x.count(); ++i) y.set(i, sums[size_t(i)]);
+  } else {
+    const bool is_signed = is_signed_integer(x.dtype());
+    for (size_t u = 0; u < places.size(); ++u) {
+      const int64_t a = y.integer_at(places[u]), b = updates.integer_at(static_cast<int64_t>(u));
+      y.set_integer(places[u], is_signed ? reduction.integer(a, b)
+                                         : wrap(reduction.natural(uint64_t(a), uint64_t(b))));
+    }
+  }
+}
+
+Steps lower_scatter(const LowerSite& site, const Scattering& scattering) {
+  const TensorType& y = site.out();
+  const Reduction& reduction = reduction_of(site.node.op->name, site.attrs());
+  if (reduction.grows && (y.dtype == DType::i64 || y.dtype == DType::u64))
+    return on_host(site, text(site.node.op->name, " with ", reduction.name, " of ", y.dtype,
+                              " may leave the 32 bits a device has"));
+  const bool at_once = takes_all_at_once(site, scattering, reduction);
+  if (at_once && replaces(reduction)) return replace_all_at_once(site, scattering);
+  const bool wide = needs_wide(site, reduction);
+  const Operand target = wide ? site.temporary("y", {unpacked(y.dtype), y.shape}) : site.results[0];
+  Dispatch dispatch =
+      (at_once ? combine_all_at_once : combine_in_order)(site, scattering, reduction, target);
+  Steps steps;
+  const ValueId source = site.inputs[0].value;
+  if (!wide && is_whole(site, 0)) {
+    steps.add(Copy{source, target.value});
+    if (site.inputs[1].value != source && site.inputs[2].value != source)
+      dispatch.in_place = {source, target.value};
+  } else {
+    steps.add(copy_view(site.inputs[0], target, site.traits));
+  }
+  steps.add(std::move(dispatch));
+  if (wide) steps.add(copy_view(target, site.results[0], site.traits));
+  return steps;
+}
+
+Gradients scatter_gradient(const GradientSite& site, const ScatterPair& pair) {
+  const Value x = site.in(0), updates = site.in(2), dy = site.dy();
+  const std::string& reduction = site.attrs().get<std::string>("reduction");
+  if (reduction == "add") return {dy, std::nullopt, pair.gather(dy)};
+  if (reduction == "max" || reduction == "min") {  // those that are it share the gradient
+    const auto same = [&](Value a, Value b) { return cast(equal(a, b), dy.dtype()); };
+    const Value x_is = same(x, site.y()), update_is = same(updates, pair.gather(site.y()));
+    const Value share = dy / pair.scatter(x_is, update_is, "add");
+    return {share * x_is, std::nullopt, pair.gather(share) * update_is};
+  }
+  require(reduction == "none", site.node.op->name, ": has no gradient with reduction ", reduction);
+  // Of duplicates only the last has a part in the result: the one whose number is found there.
+  const Dims& shape = updates.shape();
+  const Value numbers = reshape(counting(x, count(shape), DType::i32), shape);
+  const Value winners = pair.scatter(zeros(numbers, x.shape()), numbers, "none");
+  const Value won = cast(equal(pair.gather(winners), numbers), dy.dtype());
+  return {pair.scatter(dy, zeros(updates, shape), "none"), std::nullopt, pair.gather(dy) * won};
+}
+
+}  // namespace rlx
