@@ -41,11 +41,7 @@ Tensor fill_value(Site site) {
   return value && value->t ? value->t->tensor : Tensor::scalar(DType::f32, 0);
 }
 Items constant_of_shape(Site site) {
-  const Value fill = site.constant(fill_value(site).reshaped({}));
-  const Value shape = site.in(0);
-  if (const auto known = site.maybe_ints(0))
-    return {expand(fill, Dims(known->begin(), known->end()))};
-  return {expand(fill, shape)};
+  return {expand(site.constant(fill_value(site).reshaped({})), site.known_dims(0))};
 }
 
 Items reshape_operator(Site site) {
@@ -93,16 +89,13 @@ Items flatten_operator(Site site) { return {flatten(site.in(0), site.integer("ax
 Items expand_operator(Site site) {
   const Value x = site.in(0);
   // Both sides broadcast: a dim of the target may be 1 where x's is not.
-  if (const auto known = site.maybe_ints(1)) {
-    Dims target(known->begin(), known->end());
-    const Dims& own = x.shape();
-    while (target.size() < own.size()) target.insert(target.begin(), Dim(1));
-    const size_t extra = target.size() - own.size();
-    for (size_t d = 0; d < own.size(); ++d)
-      if (target[d + extra].is(1)) target[d + extra] = own[d];
-    return {expand(x, target)};
-  }
-  return {expand(x, site.in(1))};
+  Dims target = site.known_dims(1);
+  const Dims& own = x.shape();
+  while (target.size() < own.size()) target.insert(target.begin(), Dim(1));
+  const size_t extra = target.size() - own.size();
+  for (size_t d = 0; d < own.size(); ++d)
+    if (target[d + extra].is(1)) target[d + extra] = own[d];
+  return {expand(x, target)};
 }
 
 Items concat_operator(Site site) {

@@ -86,6 +86,15 @@ Ints NodeSite::known_ints(size_t i) const {
             "') decides the graph's structure, so it must be a constant");
 }
 
+Dims NodeSite::known_dims(size_t i) const {
+  if (const std::optional<Ints> numbers = maybe_ints(i)) return {numbers->begin(), numbers->end()};
+  const Value value = in(i);
+  const auto& host = value.producer().host_values[static_cast<size_t>(value.result)];
+  if (host) return {host->elements.begin(), host->elements.end()};
+  const Ints numbers = known_ints(i);  // says what is wrong
+  return {numbers.begin(), numbers.end()};
+}
+
 Tensor NodeSite::known_tensor(size_t i) const {
   if (const Tensor* tensor = maybe_tensor(i)) return *tensor;
   const Value value = in(i);

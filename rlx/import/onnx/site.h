@@ -66,6 +66,8 @@ class NodeSite {
   // The elements of an operand that must be known now: a constant, or numbers found on the way.
   Ints known_ints(size_t i) const;
   std::optional<Ints> maybe_ints(size_t i) const;  // none: known only when a run is bound
+  // The same as dims, which may be expressions over symbols.
+  Dims known_dims(size_t i) const;
   Tensor known_tensor(size_t i) const;
   const Tensor* maybe_tensor(size_t i) const;
 
