@@ -45,5 +45,6 @@ void add_devices_command(CLI::App& app, Context& context);
 void add_compare_command(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);
 void add_ops_command(CLI::App& app, Context& context);
+void add_conformance_command(CLI::App& app, Context& context);
 
 }  // namespace rlx::cli

@@ -34,6 +34,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_compare_command(app, context);
   add_devices_command(app, context);
   add_ops_command(app, context);
+  add_conformance_command(app, context);
   add_demo_command(app, context);
   app.footer(
       "Examples:\n"

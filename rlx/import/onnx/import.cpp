@@ -1,0 +1,371 @@
+#include "rlx/import/onnx/import.h"
+
+#include <algorithm>
+#include <set>
+
+#include "rlx/import/onnx/site.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx::onnx {
+namespace {
+
+// Names of values; one that is not found is looked for in the graph around.
+struct Scope {
+  std::map<std::string, Item> items = {};
+  Scope* outer = nullptr;
+
+  const Item* find(const std::string& name) const {
+    const auto found = items.find(name);
+    if (found != items.end()) return &found->second;
+    return outer ? outer->find(name) : nullptr;
+  }
+};
+
+std::string symbol_name(const std::string& name) {
+  std::string symbol;
+  for (const char c : name)
+    symbol += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+  if (symbol.empty() || !(std::isalpha(static_cast<unsigned char>(symbol[0])) || symbol[0] == '_'))
+    symbol = "d_" + symbol;
+  return symbol;
+}
+
+using Key = std::pair<std::string, std::string>;  // domain, name
+
+std::map<Key, const Operator*> make_table() {
+  std::map<Key, const Operator*> table;
+  const auto add = [&](const std::string& domain, std::span<const Operator> operators) {
+    for (const Operator& op : operators) table[{domain, std::string(op.name)}] = &op;
+  };
+  for (auto* family : {math_operators, reduction_operators, shape_operators, window_operators,
+                       sequence_operators, quantised_operators})
+    add("", family());
+  add("com.microsoft", microsoft_operators());
+  return table;
+}
+
+class Importer {
+ public:
+  Importer(const Model& model, const ImportOptions& options)
+      : model_(model), options_(options), table_(make_table()) {
+    for (const Function& function : model.functions)
+      functions_[{function.domain, function.name}] = &function;
+  }
+
+  rlx::Graph import() {
+    refuse_missing();
+    rlx::Graph graph;
+    Scope scope;
+    add_initializers(model_.graph, graph, scope, true);
+    for (const ValueInfo& input : model_.graph.inputs) add_input(input, graph, scope);
+    convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
+    for (const ValueInfo& output : model_.graph.outputs)
+      graph.output(output.name, tensor_named(output.name, scope));
+    return graph;
+  }
+
+ private:
+  // ---- What cannot be expressed ----
+
+  void refuse_missing() {
+    struct Missing {
+      int count = 0;
+      std::vector<std::string> nodes;
+    };
+    std::map<std::string, Missing> missing;
+    const auto note = [&](const Node& node) {
+      Missing& entry = missing[node.domain.empty() ? node.op : node.domain + "." + node.op];
+      if (++entry.count <= 3)
+        entry.nodes.push_back(node.name.empty() ? node.outputs.empty() ? "?" : node.outputs[0]
+                                                : node.name);
+    };
+    find_missing(model_.graph.nodes, note);
+    for (const Function& function : model_.functions) find_missing(function.nodes, note);
+    if (missing.empty()) return;
+    std::string message = "operators that rlx does not have:";
+    for (const auto& [op, entry] : missing)
+      message += text("\n  ", op, ", ", entry.count,
+                      entry.count == 1 ? " node: " : " nodes: ", joined(entry.nodes),
+                      entry.count > 3 ? ", ..." : "");
+    throw Error(ErrorKind::unsupported, message);
+  }
+  template <class Note>
+  void find_missing(const std::vector<Node>& nodes, const Note& note) const {
+    for (const Node& node : nodes) {
+      const Key key{node.domain, node.op};
+      if (!table_.count(key) && !functions_.count(key)) note(node);
+      for (const Attribute& attribute : node.attributes)
+        if (attribute.g) find_missing(attribute.g->nodes, note);
+    }
+  }
+
+  // ---- Sources ----
+
+  // Integers that shapes may need are constants, known at once; the rest are weights.
+  static Item source(const TensorData& data, rlx::Graph& graph, bool weight) {
+    constexpr int64_t kSmall = 64;
+    if (data.is_string) {
+      Item item;
+      item.strings = std::make_shared<const TensorData>(data);
+      return item;
+    }
+    const bool small = data.tensor.count() <= kSmall;
+    if (!weight || data.name.empty() || small) return graph.constant(data.tensor, "");
+    return graph.weight(data.name, data.tensor);
+  }
+
+  static Tensor dense(const SparseTensor& sparse) {
+    Tensor tensor(sparse.values.tensor.dtype(), sparse.shape);
+    const Tensor &values = sparse.values.tensor, &indices = sparse.indices.tensor;
+    const Shape strides = strides_of(sparse.shape);
+    const bool linear = indices.shape().size() == 1;
+    for (int64_t i = 0; i < values.count(); ++i) {
+      int64_t at = linear ? indices.integer_at(i) : 0;
+      for (size_t d = 0; !linear && d < strides.size(); ++d)
+        at +=
+            indices.integer_at(i * static_cast<int64_t>(strides.size()) + static_cast<int64_t>(d)) *
+            strides[d];
+      if (at < 0 || at >= tensor.count())
+        fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "': index ", at,
+             " is out of range for ", sparse.shape);
+      tensor.set(at, values.at(i));
+    }
+    return tensor;
+  }
+
+  static void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights) {
+    for (const TensorData& data : from.initializers)
+      scope.items[data.name] = source(data, graph, weights);
+    for (const SparseTensor& sparse : from.sparse_initializers)
+      scope.items[sparse.values.name] = graph.constant(dense(sparse));
+  }
+
+  Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input) const {
+    Dims dims;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (shape[d].number && *shape[d].number >= 0)
+        dims.emplace_back(*shape[d].number);
+      else
+        dims.emplace_back(symbol_name(shape[d].name.empty() ? text(input, '_', d) : shape[d].name));
+    }
+    return dims;
+  }
+
+  void add_input(const ValueInfo& info, rlx::Graph& graph, Scope& scope) const {
+    if (scope.items.count(info.name)) return;  // an initializer gives it its value
+    if (const auto known = options_.known_inputs.find(info.name);
+        known != options_.known_inputs.end()) {
+      scope.items[info.name] = graph.constant(known->second, "");
+      return;
+    }
+    using Kind = TypeInfo::Kind;
+    const std::optional<DType> dtype = dtype_of(info.type.elem_type);
+    if (info.type.kind != Kind::tensor || !dtype)
+      fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers");
+    if (!info.type.shape)
+      fail(ErrorKind::unsupported, "input '", info.name, "' has no shape, not even a rank");
+    scope.items[info.name] = graph.input(info.name, {*dtype, dims_of(*info.type.shape, info.name)});
+  }
+
+  Value tensor_named(const std::string& name, Scope& scope) const {
+    const Item* item = scope.find(name);
+    if (!item) fail(ErrorKind::invalid_model, "there is no value '", name, "'");
+    if (!item->value.present())
+      fail(ErrorKind::unsupported, "output '", name, "' is no tensor of numbers");
+    return item->value;
+  }
+
+  // ---- Nodes ----
+
+  void convert_nodes(const std::vector<Node>& nodes, const OpsetVersions& opsets, rlx::Graph& graph,
+                     Scope& scope) {
+    for (const Node& node : nodes) {
+      try {
+        convert(node, opsets, graph, scope);
+      } catch (Error& error) {
+        error.add_note(text("while importing node '", node.name, "' (", node.op, ")"));
+        throw;
+      }
+    }
+  }
+
+  void convert(const Node& node, const OpsetVersions& opsets, rlx::Graph& graph, Scope& scope) {
+    const size_t before = graph.nodes().size();
+    const auto version = opsets.find(node.domain);
+    NodeSite site{node, version == opsets.end() ? 1 : version->second, graph, {}, {}, {}};
+    for (const std::string& name : node.inputs) {
+      const Item* item = name.empty() ? nullptr : scope.find(name);
+      if (!name.empty() && !item)
+        fail(ErrorKind::invalid_model, "there is no value '", name, "' before this node");
+      site.inputs.push_back(item ? *item : Item{});
+    }
+    site.make_bodies = [&](const std::vector<const Graph*>& bodies, const Types& types) {
+      return make_bodies(bodies, types, opsets, scope);
+    };
+    site.inline_body = [&](const Graph& body, const Items& items) {
+      return inline_body(body, items, opsets, graph, scope);
+    };
+    const auto function = functions_.find({node.domain, node.op});
+    const Items results = function != functions_.end()
+                              ? call(*function->second, site)
+                              : table_.at({node.domain, node.op})->convert(site);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].empty()) continue;
+      if (i >= results.size() || !results[i].present())
+        fail(ErrorKind::unsupported, node.op, ": output ", i, " is not made");
+      scope.items[node.outputs[i]] = results[i];
+    }
+    for (size_t at = before; at < graph.nodes().size(); ++at)
+      graph.set_origin(graph.value(static_cast<int>(at)), node.name.empty() ? node.op : node.name);
+  }
+
+  // A function of the model: its nodes, with the call's attributes in the place of references.
+  Items call(const Function& function, const NodeSite& site) {
+    constexpr int kDeepest = 64;
+    if (++depth_ > kDeepest)
+      fail(ErrorKind::invalid_model, function.name, ": functions call each other endlessly");
+    Scope scope;
+    for (size_t i = 0; i < function.inputs.size(); ++i)
+      scope.items[function.inputs[i]] = i < site.inputs.size() ? site.inputs[i] : Item{};
+    std::vector<Node> nodes = function.nodes;
+    for (Node& node : nodes) substitute(node, site.node, function);
+    OpsetVersions opsets = function.opsets.empty() ? model_.opsets : function.opsets;
+    for (const auto& [domain, version] : model_.opsets) opsets.emplace(domain, version);
+    convert_nodes(nodes, opsets, site.graph, scope);
+    --depth_;
+    Items results;
+    for (const std::string& name : function.outputs) {
+      const Item* item = scope.find(name);
+      results.push_back(item ? *item : Item{});
+    }
+    return results;
+  }
+
+  static void substitute(Node& node, const Node& call, const Function& function) {
+    std::vector<Attribute> attributes;
+    for (const Attribute& attribute : node.attributes) {
+      if (attribute.reference.empty()) {
+        attributes.push_back(attribute);
+        continue;
+      }
+      const Attribute* given = call.find(attribute.reference);
+      for (const Attribute& otherwise : function.defaults)
+        if (!given && otherwise.name == attribute.reference) given = &otherwise;
+      if (!given) continue;  // an attribute that was not given is absent here, too
+      attributes.push_back(*given);
+      attributes.back().name = attribute.name;
+    }
+    node.attributes = std::move(attributes);
+  }
+
+  // ---- Bodies ----
+
+  // The names a body reads and does not make itself.
+  static void find_free(const Graph& body, std::vector<std::string>& free) {
+    std::set<std::string> made;
+    for (const ValueInfo& input : body.inputs) made.insert(input.name);
+    for (const TensorData& data : body.initializers) made.insert(data.name);
+    for (const SparseTensor& sparse : body.sparse_initializers) made.insert(sparse.values.name);
+    const auto use = [&](const std::string& name) {
+      if (!name.empty() && !made.count(name) &&
+          std::find(free.begin(), free.end(), name) == free.end())
+        free.push_back(name);
+    };
+    for (const Node& node : body.nodes) {
+      for (const std::string& name : node.inputs) use(name);
+      for (const Attribute& attribute : node.attributes) {
+        if (!attribute.g) continue;
+        std::vector<std::string> inner;
+        find_free(*attribute.g, inner);
+        for (const std::string& name : inner) use(name);
+      }
+      made.insert(node.outputs.begin(), node.outputs.end());
+    }
+    for (const ValueInfo& output : body.outputs) use(output.name);
+  }
+
+  // What a body sees of the values around it. A constant is one inside as well, so that shapes made
+  // of it stay known; another tensor becomes an input.
+  static Scope captured_scope(const std::vector<std::string>& names, Scope& outer,
+                              rlx::Graph& graph, Values& captured) {
+    Scope scope;
+    captured.clear();
+    for (const std::string& name : names) {
+      const Item* item = outer.find(name);
+      if (!item) continue;  // found missing where it is used
+      const Tensor* constant = item->value.present() && is_constant(item->value.producer())
+                                   ? tensor_of(item->value.producer())
+                                   : nullptr;
+      if (constant) {
+        scope.items[name] = graph.constant(*constant);
+      } else if (item->value.present()) {
+        captured.push_back(item->value);
+        scope.items[name] = graph.input("outer." + name, item->value.type());
+      } else {
+        scope.items[name] = *item;
+      }
+    }
+    return scope;
+  }
+
+  Bodies make_bodies(const std::vector<const Graph*>& from, const Types& types,
+                     const OpsetVersions& opsets, Scope& outer) {
+    std::vector<std::string> names;
+    for (const Graph* body : from) find_free(*body, names);
+    Bodies bodies;
+    for (const Graph* body : from) {
+      require(body->inputs.size() == types.size(), "the body has ", body->inputs.size(),
+              " inputs, it is given ", types.size());
+      rlx::Graph& graph = bodies.graphs.emplace_back();
+      std::map<std::string, Item> own;
+      for (size_t i = 0; i < types.size(); ++i)
+        own[body->inputs[i].name] = graph.input(body->inputs[i].name, types[i]);
+      Scope scope = captured_scope(names, outer, graph, bodies.captured);
+      for (const auto& [name, item] : own) scope.items[name] = item;
+      add_initializers(*body, graph, scope, false);
+      convert_nodes(body->nodes, opsets, graph, scope);
+      for (const ValueInfo& output : body->outputs)
+        graph.output(output.name, tensor_named(output.name, scope));
+    }
+    return bodies;
+  }
+
+  Items inline_body(const Graph& body, const Items& inputs, const OpsetVersions& opsets,
+                    rlx::Graph& graph, Scope& outer) {
+    Scope scope;
+    scope.outer = &outer;
+    for (size_t i = 0; i < body.inputs.size(); ++i) scope.items[body.inputs[i].name] = inputs.at(i);
+    add_initializers(body, graph, scope, false);
+    convert_nodes(body.nodes, opsets, graph, scope);
+    Items outputs;
+    for (const ValueInfo& output : body.outputs) {
+      const Item* item = scope.find(output.name);
+      if (!item) fail(ErrorKind::invalid_model, "there is no value '", output.name, "'");
+      outputs.push_back(*item);
+    }
+    return outputs;
+  }
+
+  const Model& model_;
+  const ImportOptions& options_;
+  std::map<Key, const Operator*> table_;
+  std::map<Key, const Function*> functions_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+rlx::Graph import_model(const Model& model, const ImportOptions& options) {
+  return Importer(model, options).import();
+}
+
+rlx::Graph load_onnx(const std::string& path, const ImportOptions& options) {
+  try {
+    return import_model(read_model(path), options);
+  } catch (Error& error) {
+    if (error.kind() != ErrorKind::io) error.add_note("while importing " + path);
+    throw;
+  }
+}
+
+}  // namespace rlx::onnx

@@ -1,0 +1,282 @@
+// ONNX operators with bodies, recurrent nets, sequences and optionals, random numbers.
+
+#include <algorithm>
+
+#include "rlx/import/onnx/site.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx::onnx {
+namespace {
+
+using Site = const NodeSite&;
+
+Items items_of(const Values& values) { return {values.begin(), values.end()}; }
+
+// ---- Control flow ----
+
+Items if_operator(Site site) {
+  const Graph &then = site.body("then_branch"), &otherwise = site.body("else_branch");
+  if (const auto known = site.maybe_ints(0))
+    return site.inline_body(known->at(0) != 0 ? then : otherwise, {});
+  Bodies bodies = site.make_bodies({&then, &otherwise}, {});
+  const Value condition = site.in(0);
+  const Value flag = condition.shape().empty() ? condition : reshape(condition, Dims{});
+  return items_of(
+      if_else(flag, bodies.captured, std::move(bodies.graphs[0]), std::move(bodies.graphs[1])));
+}
+
+Items loop_operator(Site site) {
+  const Graph& body = site.body("body");
+  Values carried;
+  Types types{{DType::i64, {}}, {DType::boolean, {}}};
+  for (size_t i = 2; i < site.inputs.size(); ++i) {
+    carried.push_back(site.in(i));
+    types.push_back(carried.back().type());
+  }
+  Bodies bodies = site.make_bodies({&body}, types);
+  const auto single = [](Value v) { return !v || v.shape().empty() ? v : reshape(v, Dims{}); };
+  return items_of(while_loop(single(site.maybe(0)), single(site.maybe(1)), carried,
+                             std::move(bodies.graphs[0]), bodies.captured));
+}
+
+Items scan_operator(Site site) {
+  if (site.opset < 9) site.fail_node("of opset 8, with batches, is not there");
+  const Graph& body = site.body("body");
+  const auto scanned_count = static_cast<size_t>(site.integer("num_scan_inputs"));
+  if (scanned_count > site.inputs.size()) site.fail_node("num_scan_inputs is ", scanned_count);
+  const Values all = site.all_inputs();
+  const Values states(all.begin(), all.end() - static_cast<int64_t>(scanned_count));
+  const Values scanned(all.end() - static_cast<int64_t>(scanned_count), all.end());
+  ScanOptions options{site.ints("scan_input_axes"),
+                      site.ints("scan_output_axes"),
+                      site.ints("scan_input_directions"),
+                      site.ints("scan_output_directions"),
+                      {}};
+  Types types;
+  for (const Value state : states) types.push_back(state.type());
+  for (size_t i = 0; i < scanned.size(); ++i) {
+    TensorType slice = scanned[i].type();
+    const int64_t axis = i < options.input_axes.size() ? options.input_axes[i] : 0;
+    slice.shape.erase(slice.shape.begin() + (axis < 0 ? axis + rank(slice) : axis));
+    types.push_back(slice);
+  }
+  Bodies bodies = site.make_bodies({&body}, types);
+  options.captured = bodies.captured;
+  return items_of(scan(states, scanned, bodies.graphs[0], options));
+}
+
+// ---- Recurrent nets ----
+
+using Recurrent = Values (*)(Value, Value, Value, const RecurrentOptions&);
+
+template <Recurrent kNet, bool kCell>
+Items recurrent(Site site) {
+  RecurrentOptions options;
+  options.bias = site.maybe(3);
+  options.sequence_lens = site.maybe(4);
+  options.initial_h = site.maybe(5);
+  if (kCell) {
+    options.initial_c = site.maybe(6);
+    options.peepholes = site.maybe(7);
+  }
+  options.direction = site.string("direction", "forward");
+  options.layout = site.integer("layout", 0);
+  options.clip = site.real("clip", 0);
+  options.activations = site.strings("activations");
+  options.activation_alpha = site.floats("activation_alpha");
+  options.activation_beta = site.floats("activation_beta");
+  options.input_forget = site.flag("input_forget");
+  options.linear_before_reset = site.flag("linear_before_reset");
+  return items_of(kNet(site.in(0), site.in(1), site.in(2), options));
+}
+
+// ---- Sequences and optionals, of which the graph knows the lengths ----
+
+Item sequence_of(Items items) {
+  Item item;
+  item.sequence = std::make_shared<const Items>(std::move(items));
+  return item;
+}
+
+int64_t position_of(Site site, size_t i, size_t size, bool one_past) {
+  const int64_t count = static_cast<int64_t>(size), at = site.known_ints(i).at(0);
+  const int64_t from_start = at < 0 ? at + count : at;
+  if (from_start < 0 || from_start >= count + (one_past ? 1 : 0))
+    site.fail_node("position ", at, " is out of range for a sequence of ", count);
+  return from_start;
+}
+
+Items sequence_construct(Site site) { return {sequence_of(site.inputs)}; }
+Items sequence_empty(Site) { return {sequence_of({})}; }
+Items sequence_at(Site site) {
+  const Items& items = site.sequence(0);
+  return {items[static_cast<size_t>(position_of(site, 1, items.size(), false))]};
+}
+Items sequence_insert(Site site) {
+  Items items = site.sequence(0);
+  const int64_t at =
+      site.has(2) ? position_of(site, 2, items.size(), true) : static_cast<int64_t>(items.size());
+  items.insert(items.begin() + at, site.inputs.at(1));
+  return {sequence_of(std::move(items))};
+}
+Items sequence_erase(Site site) {
+  Items items = site.sequence(0);
+  const int64_t at = site.has(1) ? position_of(site, 1, items.size(), false)
+                                 : static_cast<int64_t>(items.size()) - 1;
+  items.erase(items.begin() + at);
+  return {sequence_of(std::move(items))};
+}
+Items sequence_length(Site site) {
+  Tensor length(DType::i64, {});
+  length.set_integer(0, static_cast<int64_t>(site.sequence(0).size()));
+  return {site.constant(length)};
+}
+Items concat_from_sequence(Site site) {
+  Values parts;
+  const int64_t axis = site.integer("axis");
+  const bool new_axis = site.flag("new_axis");
+  for (const Item& item : site.sequence(0))
+    parts.push_back(new_axis ? unsqueeze(item.value, {axis}) : item.value);
+  return {concat(parts, axis)};
+}
+Items split_to_sequence(Site site) {
+  const Value x = site.in(0);
+  const int64_t axis = site.integer("axis", 0);
+  const int64_t positive = axis < 0 ? axis + rank(x.type()) : axis;
+  const Dim& length = x.shape().at(static_cast<size_t>(positive));
+  Dims lengths;
+  bool squeezes = false;
+  if (!site.has(1)) {
+    squeezes = !site.flag("keepdims", true);
+    lengths.assign(static_cast<size_t>(length.number()), Dim(1));
+  } else if (const Ints given = site.known_ints(1); site.in(1).shape().empty()) {
+    for (int64_t left = length.number(); left > 0; left -= given.at(0))
+      lengths.emplace_back(std::min(left, given.at(0)));
+  } else {
+    lengths.assign(given.begin(), given.end());
+  }
+  Items items;
+  for (const Value part : split(x, lengths, axis))
+    items.emplace_back(squeezes ? squeeze(part, {axis}) : part);
+  return {sequence_of(std::move(items))};
+}
+
+// The body for each element in turn; other sequences go along, tensors stay.
+Items sequence_map(Site site) {
+  const Graph& body = site.body("body");
+  std::vector<Items> columns(body.outputs.size());
+  for (size_t k = 0; k < site.sequence(0).size(); ++k) {
+    Items inputs;
+    for (const Item& input : site.inputs)
+      inputs.push_back(input.sequence ? input.sequence->at(k) : input);
+    const Items results = site.inline_body(body, inputs);
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].push_back(results[i]);
+  }
+  Items outputs;
+  for (Items& column : columns) outputs.push_back(sequence_of(std::move(column)));
+  return outputs;
+}
+
+Items optional_operator(Site site) { return {site.inputs.empty() ? Item{} : site.inputs[0]}; }
+Items optional_get(Site site) {
+  if (!site.has(0)) site.fail_node("the optional has no element");
+  return {site.inputs[0]};
+}
+Items optional_has(Site site) {
+  return {site.constant(Tensor::scalar(DType::boolean, site.has(0) ? 1 : 0))};
+}
+
+// ---- Random numbers ----
+
+// A generator without a seed is one that may give the same numbers at every run.
+Value seed_of(Site site) {
+  const double seed = site.real("seed", 0);
+  Tensor key(DType::u32, {2});
+  key.set_integer(0, static_cast<int64_t>(seed) & 0xffffffff);
+  key.set_integer(1, static_cast<int64_t>(site.node.offset) & 0xffffffff);
+  return site.constant(key);
+}
+DType dtype_attribute(Site site, DType otherwise) {
+  if (!site.attribute("dtype")) return otherwise;
+  const std::optional<DType> dtype = dtype_of(static_cast<int>(site.integer("dtype")));
+  if (!dtype) site.fail_node("the dtype is none of rlx");
+  return *dtype;
+}
+Dims shape_attribute(Site site) {
+  const Ints shape = site.ints("shape");
+  return {shape.begin(), shape.end()};
+}
+Value uniform(Site site, const Dims& shape, DType dtype) {
+  return random_uniform(seed_of(site), shape, site.real("low", 0), site.real("high", 1), dtype);
+}
+Value gaussian(Site site, const Dims& shape, DType dtype) {
+  return random_normal(seed_of(site), shape, site.real("mean", 0), site.real("scale", 1), dtype);
+}
+Items uniform_operator(Site site) {
+  return {uniform(site, shape_attribute(site), dtype_attribute(site, DType::f32))};
+}
+Items uniform_like(Site site) {
+  const Value x = site.in(0);
+  return {uniform(site, x.shape(), dtype_attribute(site, x.dtype()))};
+}
+Items normal_operator(Site site) {
+  return {gaussian(site, shape_attribute(site), dtype_attribute(site, DType::f32))};
+}
+Items normal_like(Site site) {
+  const Value x = site.in(0);
+  return {gaussian(site, x.shape(), dtype_attribute(site, x.dtype()))};
+}
+Items bernoulli(Site site) {
+  const Value x = site.in(0);
+  const Value chance = random_uniform(seed_of(site), x.shape(), 0, 1, x.dtype());
+  return {cast(less(chance, x), dtype_attribute(site, x.dtype()))};
+}
+
+// Where nothing trains, dropout passes everything on.
+Items dropout_operator(Site site) {
+  const Value x = site.in(0);
+  const auto all_kept = [&] {
+    return Items{x, expand(site.constant(Tensor::scalar(DType::boolean, 1)), x.shape())};
+  };
+  if (site.opset < 12) return all_kept();
+  const auto training = site.has(2) ? site.maybe_ints(2) : Ints{0};
+  if (training && training->at(0) == 0) return all_kept();
+  const double ratio = site.has(1) ? site.known_tensor(1).at(0) : 0.5;
+  if (!training) site.fail_node("training_mode must be a constant");
+  const Value seed = seed_of(site);
+  return {dropout(x, seed, ratio), dropout_mask(x, seed, ratio)};
+}
+
+}  // namespace
+
+std::span<const Operator> sequence_operators() {
+  static constexpr Operator kOperators[] = {
+      {"Bernoulli", bernoulli},
+      {"ConcatFromSequence", concat_from_sequence},
+      {"Dropout", dropout_operator},
+      {"GRU", recurrent<gru, false>},
+      {"If", if_operator},
+      {"LSTM", recurrent<lstm, true>},
+      {"Loop", loop_operator},
+      {"Optional", optional_operator},
+      {"OptionalGetElement", optional_get},
+      {"OptionalHasElement", optional_has},
+      {"RNN", recurrent<rnn, false>},
+      {"RandomNormal", normal_operator},
+      {"RandomNormalLike", normal_like},
+      {"RandomUniform", uniform_operator},
+      {"RandomUniformLike", uniform_like},
+      {"Scan", scan_operator},
+      {"SequenceAt", sequence_at},
+      {"SequenceConstruct", sequence_construct},
+      {"SequenceEmpty", sequence_empty},
+      {"SequenceErase", sequence_erase},
+      {"SequenceInsert", sequence_insert},
+      {"SequenceLength", sequence_length},
+      {"SequenceMap", sequence_map},
+      {"SplitToSequence", split_to_sequence},
+  };
+  return kOperators;
+}
+
+}  // namespace rlx::onnx

@@ -1,0 +1,119 @@
+#include "rlx/import/onnx/site.h"
+
+#include "rlx/ops/ops.h"
+
+namespace rlx::onnx {
+
+Value NodeSite::in(size_t i) const {
+  if (!has(i)) fail_node("input ", i, " is missing");
+  if (!inputs[i].value.present()) fail_node("input ", i, " must be a tensor of numbers");
+  return inputs[i].value;
+}
+Value NodeSite::maybe(size_t i) const { return has(i) ? in(i) : Value{}; }
+
+const Items& NodeSite::sequence(size_t i) const {
+  if (!has(i) || !inputs[i].sequence) fail_node("input ", i, " must be a sequence");
+  return *inputs[i].sequence;
+}
+
+Values NodeSite::all_inputs(size_t from) const {
+  Values values;
+  for (size_t i = from; i < inputs.size(); ++i) values.push_back(in(i));
+  return values;
+}
+
+int64_t NodeSite::integer(std::string_view name, int64_t otherwise) const {
+  const Attribute* found = node.find(name);
+  return found ? found->i : otherwise;
+}
+int64_t NodeSite::integer(std::string_view name) const {
+  if (!node.find(name)) fail_node("attribute '", name, "' is missing");
+  return node.find(name)->i;
+}
+bool NodeSite::flag(std::string_view name, bool otherwise) const {
+  return integer(name, otherwise ? 1 : 0) != 0;
+}
+double NodeSite::real(std::string_view name, double otherwise) const {
+  const Attribute* found = node.find(name);
+  return found ? found->f : otherwise;
+}
+std::string NodeSite::string(std::string_view name, const std::string& otherwise) const {
+  const Attribute* found = node.find(name);
+  return found ? found->s : otherwise;
+}
+Ints NodeSite::ints(std::string_view name, const Ints& otherwise) const {
+  const Attribute* found = node.find(name);
+  return found ? Ints(found->ints.begin(), found->ints.end()) : otherwise;
+}
+Floats NodeSite::floats(std::string_view name, const Floats& otherwise) const {
+  const Attribute* found = node.find(name);
+  return found ? Floats(found->floats.begin(), found->floats.end()) : otherwise;
+}
+Strings NodeSite::strings(std::string_view name) const {
+  const Attribute* found = node.find(name);
+  return found ? Strings(found->strings.begin(), found->strings.end()) : Strings{};
+}
+const Graph& NodeSite::body(std::string_view name) const {
+  const Attribute* found = node.find(name);
+  if (!found || !found->g) fail_node("attribute '", name, "' must be a graph");
+  return *found->g;
+}
+
+const Tensor* NodeSite::maybe_tensor(size_t i) const {
+  return has(i) && inputs[i].value.present() ? tensor_of(inputs[i].value.producer()) : nullptr;
+}
+
+std::optional<Ints> NodeSite::maybe_ints(size_t i) const {
+  if (!has(i)) return std::nullopt;
+  Ints numbers;
+  if (const Tensor* tensor = maybe_tensor(i)) {
+    for (int64_t k = 0; k < tensor->count(); ++k) numbers.push_back(tensor->integer_at(k));
+    return numbers;
+  }
+  const Value value = in(i);
+  const auto& host = value.producer().host_values[static_cast<size_t>(value.result)];
+  if (!host) return std::nullopt;
+  for (const Dim& element : host->elements) {
+    if (!element.is_number()) return std::nullopt;
+    numbers.push_back(element.number());
+  }
+  return numbers;
+}
+
+Ints NodeSite::known_ints(size_t i) const {
+  if (std::optional<Ints> known = maybe_ints(i)) return *known;
+  fail_node("input ", i, " ('", i < node.inputs.size() ? node.inputs[i] : "",
+            "') decides the graph's structure, so it must be a constant");
+}
+
+Dims NodeSite::known_dims(size_t i) const {
+  if (const std::optional<Ints> numbers = maybe_ints(i)) return {numbers->begin(), numbers->end()};
+  const Value value = in(i);
+  const auto& host = value.producer().host_values[static_cast<size_t>(value.result)];
+  if (host) return {host->elements.begin(), host->elements.end()};
+  const Ints numbers = known_ints(i);  // says what is wrong
+  return {numbers.begin(), numbers.end()};
+}
+
+Tensor NodeSite::known_tensor(size_t i) const {
+  if (const Tensor* tensor = maybe_tensor(i)) return *tensor;
+  const Value value = in(i);
+  const Ints numbers = known_ints(i);
+  Tensor tensor(value.dtype(), concrete(value.shape()));
+  for (size_t k = 0; k < numbers.size(); ++k)
+    tensor.set_integer(static_cast<int64_t>(k), numbers[k]);
+  return tensor;
+}
+
+Value NodeSite::scalar(DType dtype, double value) const {
+  return graph.constant(Tensor::scalar(dtype, value));
+}
+
+Value NodeSite::list(const Ints& numbers) const {
+  Tensor tensor(DType::i64, {static_cast<int64_t>(numbers.size())});
+  for (size_t i = 0; i < numbers.size(); ++i)
+    tensor.set_integer(static_cast<int64_t>(i), numbers[i]);
+  return graph.constant(tensor);
+}
+
+}  // namespace rlx::onnx

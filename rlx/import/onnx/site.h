@@ -1,0 +1,99 @@
+// What the converter of one ONNX operator sees: its node, its operands as values of the graph that
+// is being built, its attributes with their defaults.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rlx/import/onnx/model.h"
+#include "rlx/ir/graph.h"
+
+namespace rlx::onnx {
+
+// A value of an ONNX graph: a tensor, a sequence of items, strings, or nothing.
+struct Item {
+  Value value = {};
+  std::shared_ptr<const std::vector<Item>> sequence = {};
+  std::shared_ptr<const TensorData> strings = {};
+
+  Item() = default;
+  Item(Value v) : value(v) {}  // NOLINT(google-explicit-constructor): most items are tensors
+  bool present() const { return value.present() || sequence || strings; }
+};
+using Items = std::vector<Item>;
+
+// Bodies of If, Loop or Scan as graphs of their own, and the outer values they read, which come
+// last among the inputs of each, in the same order.
+struct Bodies {
+  std::vector<rlx::Graph> graphs;
+  Values captured;
+};
+
+class NodeSite {
+ public:
+  const Node& node;
+  const int64_t opset;  // of the node's domain
+  rlx::Graph& graph;
+  Items inputs;
+  // Makes bodies whose own inputs have the given types.
+  std::function<Bodies(const std::vector<const Graph*>& bodies, const Types& inputs)> make_bodies;
+  // Adds a body's nodes here, its inputs being the items; what its outputs are.
+  std::function<Items(const Graph& body, const Items& inputs)> inline_body;
+
+  bool has(size_t i) const { return i < inputs.size() && inputs[i].present(); }
+  Value in(size_t i) const;               // must be there
+  Value maybe(size_t i) const;            // absent: none
+  const Items& sequence(size_t i) const;  // must be one
+  Values all_inputs(size_t from = 0) const;
+  size_t outputs() const { return node.outputs.size(); }
+  bool wants(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
+
+  int64_t integer(std::string_view name, int64_t otherwise) const;
+  int64_t integer(std::string_view name) const;  // must be given
+  bool flag(std::string_view name, bool otherwise = false) const;
+  double real(std::string_view name, double otherwise) const;
+  std::string string(std::string_view name, const std::string& otherwise = "") const;
+  Ints ints(std::string_view name, const Ints& otherwise = {}) const;
+  Floats floats(std::string_view name, const Floats& otherwise = {}) const;
+  Strings strings(std::string_view name) const;
+  const Attribute* attribute(std::string_view name) const { return node.find(name); }
+  const Graph& body(std::string_view name) const;
+
+  // The elements of an operand that must be known now: a constant, or numbers found on the way.
+  Ints known_ints(size_t i) const;
+  std::optional<Ints> maybe_ints(size_t i) const;  // none: known only when a run is bound
+  // The same as dims, which may be expressions over symbols.
+  Dims known_dims(size_t i) const;
+  Tensor known_tensor(size_t i) const;
+  const Tensor* maybe_tensor(size_t i) const;
+
+  // Constants of the graph.
+  Value scalar(DType dtype, double value) const;
+  Value constant(const Tensor& tensor) const { return graph.constant(tensor); }
+  Value list(const Ints& numbers) const;  // as i64
+
+  template <class... Parts>
+  [[noreturn]] void fail_node(const Parts&... parts) const {
+    fail(ErrorKind::unsupported, node.op, ": ", parts...);
+  }
+};
+
+struct Operator {
+  std::string_view name;
+  Items (*convert)(const NodeSite& site);
+};
+
+// By domain: "" is ONNX's own.
+std::span<const Operator> math_operators();
+std::span<const Operator> reduction_operators();
+std::span<const Operator> shape_operators();
+std::span<const Operator> window_operators();
+std::span<const Operator> sequence_operators();
+std::span<const Operator> quantised_operators();
+std::span<const Operator> microsoft_operators();
+
+}  // namespace rlx::onnx
