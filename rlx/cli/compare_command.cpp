@@ -3,10 +3,9 @@
 #include "rlx/cli/all_values.h"
 #include "rlx/cli/compare_tensors.h"
 #include "rlx/cli/inputs.h"
+#include "rlx/cli/load_graph.h"
 #include "rlx/cli/table.h"
 #include "rlx/cli/tensor_print.h"
-#include "rlx/import/rlx_file.h"
-#include "rlx/ops/catalog.h"
 #include "rlx/runtime/program.h"
 
 namespace rlx::cli {
@@ -72,7 +71,7 @@ bool compare(const AllValues& all, const Ran& a, const Ran& b, double tolerance,
 void compare_command(const CompareFlags& flags, Context& context) {
   if (flags.devices.size() < 2)
     throw CLI::ValidationError("--devices", "needs two names or more, as in --devices cpu,gpu");
-  const AllValues all = with_all_values(load_rlx(flags.file, catalog()));
+  const AllValues all = with_all_values(load_graph(flags.file));
   const TensorMap inputs = make_inputs(all.graph, flags.inputs);
   for (const std::string& name : flags.devices)
     context.device(name);  // all are there, before the work
@@ -89,7 +88,9 @@ void add_compare_command(CLI::App& app, Context& context) {
   const auto flags = std::make_shared<CompareFlags>();
   CLI::App& command =
       *app.add_subcommand("compare", "Find the first node where two devices differ");
-  command.add_option("FILE", flags->file, "The graph, a .rlx file")->required()->type_name("");
+  command.add_option("FILE", flags->file, "The graph, a .rlx or .onnx file")
+      ->required()
+      ->type_name("");
   command.add_option("--devices", flags->devices, "The devices; all are compared with the first")
       ->delimiter(',')
       ->allow_extra_args(false)

@@ -2,11 +2,10 @@
 
 #include "rlx/cli/inputs.h"
 #include "rlx/cli/inspection.h"
+#include "rlx/cli/load_graph.h"
 #include "rlx/cli/table.h"
 #include "rlx/cli/tensor_print.h"
-#include "rlx/import/rlx_file.h"
 #include "rlx/ir/text.h"
-#include "rlx/ops/catalog.h"
 
 namespace rlx::cli {
 namespace {
@@ -85,7 +84,7 @@ void print_memory(const Inspection& found, bool slots, Context& context) {
 }
 
 void inspect_command(const InspectFlags& flags, Context& context) {
-  const Graph graph = load_rlx(flags.file, catalog());
+  const Graph graph = load_graph(flags.file);
   const SymbolValues symbols = bound_symbols(graph, flags.inputs);
   const Device device = context.device(flags.device);
   const Inspection found = inspect(graph, device.traits(), symbols);
@@ -107,7 +106,9 @@ void add_inspect_command(CLI::App& app, Context& context) {
   const auto flags = std::make_shared<InspectFlags>();
   CLI::App& command =
       *app.add_subcommand("inspect", "Show what is in a graph, and what it would take to run");
-  command.add_option("FILE", flags->file, "The graph, a .rlx file")->required()->type_name("");
+  command.add_option("FILE", flags->file, "The graph, a .rlx or .onnx file")
+      ->required()
+      ->type_name("");
   add_bind_option(command, flags->inputs);
   command
       .add_option("--device", flags->device, "The device to plan for: cpu, gpu, auto, or a name")

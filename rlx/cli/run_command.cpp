@@ -6,11 +6,10 @@
 #include "rlx/base/file.h"
 #include "rlx/cli/all_values.h"
 #include "rlx/cli/inputs.h"
+#include "rlx/cli/load_graph.h"
 #include "rlx/cli/report_print.h"
 #include "rlx/cli/tensor_print.h"
 #include "rlx/cli/trace.h"
-#include "rlx/import/rlx_file.h"
-#include "rlx/ops/catalog.h"
 #include "rlx/runtime/program.h"
 
 namespace rlx::cli {
@@ -90,7 +89,7 @@ void write_reports(const Measured& measured, const RunFlags& flags, Context& con
 }
 
 void run_command(const RunFlags& flags, Context& context) {
-  const Graph graph = load_rlx(flags.file, catalog());
+  const Graph graph = load_graph(flags.file);
   const std::vector<std::string> chosen = chosen_outputs(graph, flags);
   const TensorMap inputs = make_inputs(graph, flags.inputs);
   const bool look_inside = flags.check_nan || !flags.dump_folder.empty();
@@ -127,7 +126,9 @@ constexpr const char* kExamples =
 void add_run_command(CLI::App& app, Context& context) {
   const auto flags = std::make_shared<RunFlags>();
   CLI::App& command = *app.add_subcommand("run", "Run a graph and show its outputs");
-  command.add_option("FILE", flags->file, "The graph, a .rlx file")->required()->type_name("");
+  command.add_option("FILE", flags->file, "The graph, a .rlx or .onnx file")
+      ->required()
+      ->type_name("");
   add_input_options(command, flags->inputs);
   command.add_option("--device", flags->device, "cpu, gpu, auto, or a name that rlx devices shows")
       ->type_name("NAME")

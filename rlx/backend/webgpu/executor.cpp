@@ -230,8 +230,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
              lowered_.values[v].type, " of ", at->second.bytes_of[v],
              " bytes; a buffer of this device holds ", traits().max_buffer_bytes);
     check_budget(*compiled_, at->second);
+    plan_ = nullptr;  // until there is room for it: the next run then tries again
+    resources_->fit(at->second);
     plan_ = &at->second;
-    resources_->fit(*plan_);
   }
 
   void take_input(const Input& input) {

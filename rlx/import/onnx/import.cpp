@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rlx/import/onnx/site.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
@@ -205,6 +206,7 @@ class Importer {
     site.inline_body = [&](const Graph& body, const Items& items) {
       return inline_body(body, items, opsets, graph, scope);
     };
+    if (fold(node, site, scope)) return;
     const auto function = functions_.find({node.domain, node.op});
     const Items results = function != functions_.end()
                               ? call(*function->second, site)
@@ -217,6 +219,36 @@ class Importer {
     }
     for (size_t at = before; at < graph.nodes().size(); ++at)
       graph.set_origin(graph.value(static_cast<int>(at)), node.name.empty() ? node.op : node.name);
+  }
+
+  // Small integers made of constants are constants: shapes and axes are often computed.
+  bool fold(const Node& node, const NodeSite& site, Scope& scope) const {
+    constexpr int64_t kSmall = 64;
+    const auto operation = table_.find({node.domain, node.op});
+    if (operation == table_.end() || site.inputs.empty()) return false;
+    rlx::Graph apart;
+    NodeSite inner{node, site.opset, apart, {}, {}, {}};
+    for (const Item& item : site.inputs) {
+      const Tensor* tensor = item.value.present() ? tensor_of(item.value.producer()) : nullptr;
+      if (item.present() && (!tensor || is_float(tensor->dtype()) || tensor->count() > kSmall))
+        return false;
+      inner.inputs.push_back(tensor ? Item(apart.constant(*tensor)) : Item{});
+    }
+    for (const Attribute& attribute : node.attributes)
+      if (attribute.g) return false;
+    const Items results = operation->second->convert(inner);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i].empty()) continue;
+      if (i >= results.size() || !results[i].value.present()) return false;
+      const Value value = results[i].value;
+      if (is_float(value.dtype()) || !is_concrete(value.shape()) ||
+          count(concrete(value.shape())) > kSmall)
+        return false;
+      apart.output(node.outputs[i], value);
+    }
+    for (const auto& [name, tensor] : evaluate(apart, {}).outputs)
+      scope.items[name] = site.graph.constant(tensor);
+    return true;
   }
 
   // A function of the model: its nodes, with the call's attributes in the place of references.
