@@ -52,13 +52,16 @@ BufferPtr Resources::make(uint64_t bytes, BufferUse use, const std::string& labe
 
 void Resources::fit(const MemoryPlan& plan) {
   plan_ = &plan;
-  bool replaced = false;
+  // Bind groups of a buffer that goes must go before anything can fail.
+  const auto release = [&](BufferPtr& buffer) {
+    if (buffer) groups_.clear();
+    buffer = nullptr;  // freed before the larger one is made
+  };
   slots_.resize(std::max(slots_.size(), plan.slot_bytes.size()));
   for (size_t s = 0; s < plan.slot_bytes.size(); ++s) {
     const uint64_t bytes = at_least_a_word(plan.slot_bytes[s]);
     if (slots_[s] && slots_[s]->bytes() >= bytes) continue;
-    replaced |= slots_[s] != nullptr;
-    slots_[s] = nullptr;  // freed before the larger one is made
+    release(slots_[s]);
     slots_[s] = make(bytes, BufferUse::storage, text("slot ", s));
   }
   for (size_t v = 0; v < lowered_.values.size(); ++v) {
@@ -66,12 +69,10 @@ void Resources::fit(const MemoryPlan& plan) {
     if (kind == ValueKind::result || kind == ValueKind::temporary) continue;
     const uint64_t bytes = at_least_a_word(plan.bytes_of[v]);
     if (own_[v] && own_[v]->bytes() >= bytes) continue;
-    replaced |= own_[v] != nullptr;
-    own_[v] = nullptr;
+    release(own_[v]);
     own_[v] = make(bytes, BufferUse::storage, lowered_.values[v].name);
     uploaded_[v] = {};
   }
-  if (replaced) groups_.clear();
 }
 
 void Resources::fit_late(ValueId value, int64_t bytes) {
