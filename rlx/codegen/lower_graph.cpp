@@ -327,7 +327,9 @@ class Lowering {
       else
         inputs.push_back(operand_of(scope, node.inputs[i], steps));
     }
-    if (!inputs.empty() && inputs[0].value >= 0)
+    // A view needs its elements on the device; what that cannot hold is copied on the host.
+    const bool held = traits_.on_host() || device_storage(node.types[0].dtype, traits_).exists;
+    if (held && !inputs.empty() && inputs[0].value >= 0)
       if (const auto view = as_view(node, inputs[0])) return {*view};
 
     std::vector<Operand> results;
