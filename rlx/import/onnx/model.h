@@ -99,6 +99,8 @@ struct Model {
   std::vector<Function> functions;
 };
 
+constexpr int kStringType = 8;
+
 // The dtype of ONNX's number for one; none for those rlx has no tensors of (strings, 128-bit …).
 std::optional<DType> dtype_of(int elem_type);
 std::string elem_type_name(int elem_type);

@@ -4,6 +4,16 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <stdexcept>
+
+// protozero asserts that a field is of the type it is read as; in a file from anywhere it may not
+// be.
+namespace rlx::onnx {
+struct WrongField : std::runtime_error {
+  WrongField() : std::runtime_error("it is not of the type it should be") {}
+};
+}  // namespace rlx::onnx
+#define protozero_assert(right) ((right) ? void() : throw rlx::onnx::WrongField())
 #include <protozero/pbf_reader.hpp>
 
 #include "rlx/base/file.h"
@@ -14,21 +24,6 @@ namespace {
 
 using protozero::data_view;
 using protozero::pbf_reader;
-
-struct ElemType {
-  int number;
-  const char* name;
-  std::optional<DType> dtype;
-};
-constexpr int kString = 8;
-constexpr ElemType kElemTypes[] = {
-    {1, "float", DType::f32},      {2, "uint8", DType::u8},       {3, "int8", DType::i8},
-    {4, "uint16", DType::u16},     {5, "int16", DType::i16},      {6, "int32", DType::i32},
-    {7, "int64", DType::i64},      {kString, "string", {}},       {9, "bool", DType::boolean},
-    {10, "float16", DType::f16},   {11, "double", DType::f64},    {12, "uint32", DType::u32},
-    {13, "uint64", DType::u64},    {14, "complex64", DType::c64}, {15, "complex128", {}},
-    {16, "bfloat16", DType::bf16},
-};
 
 // The numbers of a tensor's fields that hold its elements.
 enum class Field { floats = 4, ints32 = 5, ints64 = 7, raw = 9, doubles = 10, uints64 = 11 };
@@ -99,6 +94,8 @@ class Reader {
         at = offset_of(in);
       }
     } catch (const protozero::exception& error) {
+      fail_at(at, "the field that begins here is damaged: ", error.what());
+    } catch (const WrongField& error) {
       fail_at(at, "the field that begins here is damaged: ", error.what());
     }
   }
@@ -482,7 +479,7 @@ class Reader {
     raw.data.name = data.name;
     const int64_t count = count_of(raw);
     data.shape = Shape(raw.dims.begin(), raw.dims.end());
-    if (raw.elem_type == kString) {
+    if (raw.elem_type == kStringType) {
       data.is_string = true;
       if (static_cast<int64_t>(data.strings.size()) != count)
         fail_at(raw.offset, "tensor '", data.name, "' of ", count, " strings has ",
@@ -598,24 +595,6 @@ std::string folder_of(const std::string& path) {
 }
 
 }  // namespace
-
-const Attribute* Node::find(std::string_view wanted) const {
-  for (const Attribute& attribute : attributes)
-    if (attribute.name == wanted) return &attribute;
-  return nullptr;
-}
-
-std::optional<DType> dtype_of(int elem_type) {
-  for (const ElemType& type : kElemTypes)
-    if (type.number == elem_type) return type.dtype;
-  return std::nullopt;
-}
-
-std::string elem_type_name(int elem_type) {
-  for (const ElemType& type : kElemTypes)
-    if (type.number == elem_type) return type.name;
-  return "type " + std::to_string(elem_type);
-}
 
 Model parse_model(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
                   const std::string& source, const std::string& folder) {
