@@ -1,32 +1,44 @@
 #pragma once
 
-#include <locale>
 #include <sstream>
 #include <string>
 
 namespace rlx {
 
-// text("axis ", 3, " of ", type) concatenates anything printable, the same in every locale.
+// A string being written, the same in every locale. Not inline: every message makes one.
+class TextStream {
+ public:
+  TextStream();
+  ~TextStream();
+  TextStream(const TextStream&) = delete;
+  TextStream& operator=(const TextStream&) = delete;
+
+  std::ostream& out() { return out_; }
+  std::string str() const;
+
+ private:
+  std::ostringstream out_;
+};
+
+// text("axis ", 3, " of ", type) concatenates anything printable.
 template <class... Parts>
 std::string text(const Parts&... parts) {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
-  (out << ... << parts);
-  return out.str();
+  TextStream stream;
+  (stream.out() << ... << parts);
+  return stream.str();
 }
 
 // "a, b, c"
 template <class Range>
 std::string joined(const Range& range, const char* separator = ", ") {
-  std::ostringstream out;
-  out.imbue(std::locale::classic());
+  TextStream stream;
   bool first = true;
   for (const auto& item : range) {
-    if (!first) out << separator;
-    out << item;
+    if (!first) stream.out() << separator;
+    stream.out() << item;
     first = false;
   }
-  return out.str();
+  return stream.str();
 }
 
 }  // namespace rlx

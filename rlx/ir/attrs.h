@@ -33,19 +33,25 @@ class Attr {
   Attr(int value) : value_(int64_t{value}) {}
   Attr(int64_t value) : value_(value) {}
   Attr(double value) : value_(value) {}
-  Attr(const char* value) : value_(std::string(value)) {}
-  Attr(std::string value) : value_(std::move(value)) {}
   Attr(DType value) : value_(value) {}
-  Attr(Dims value) : value_(std::move(value)) {}
-  Attr(Bools value) : value_(std::move(value)) {}
-  Attr(Ints value) : value_(std::move(value)) {}
-  Attr(Floats value) : value_(std::move(value)) {}
-  Attr(Strings value) : value_(std::move(value)) {}
-  Attr(DTypes value) : value_(std::move(value)) {}
-  Attr(Shapes value) : value_(std::move(value)) {}
-  Attr(Tensor value) : value_(std::move(value)) {}
-  Attr(GraphPtr value) : value_(std::move(value)) {}
+  Attr(const char* value);
+  Attr(std::string value);
+  Attr(Dims value);
+  Attr(Bools value);
+  Attr(Ints value);
+  Attr(Floats value);
+  Attr(Strings value);
+  Attr(DTypes value);
+  Attr(Shapes value);
+  Attr(Tensor value);
+  Attr(GraphPtr value);
   // NOLINTEND
+  // Not inline, here and below: every op has attributes, and a variant is much code.
+  Attr(const Attr& other);
+  Attr(Attr&& other) noexcept;
+  Attr& operator=(const Attr& other);
+  Attr& operator=(Attr&& other) noexcept;
+  ~Attr();
 
   const Variant& variant() const { return value_; }
   const char* kind() const;  // "an integer", "a list of floats", ... for messages
@@ -57,13 +63,18 @@ class Attr {
 
 class Attrs {
  public:
-  Attrs() = default;
-  Attrs(std::initializer_list<std::pair<const std::string, Attr>> attrs) : attrs_(attrs) {}
+  Attrs();
+  Attrs(std::initializer_list<std::pair<const std::string, Attr>> attrs);
+  Attrs(const Attrs& other);
+  Attrs(Attrs&& other) noexcept;
+  Attrs& operator=(const Attrs& other);
+  Attrs& operator=(Attrs&& other) noexcept;
+  ~Attrs();
 
   template <class T>
   const T& get(const std::string& name) const {
     const T* value = find<T>(name);
-    require(value != nullptr, "attribute '", name, "' is missing");
+    if (value == nullptr) missing(name);
     return *value;
   }
   template <class T>
@@ -73,22 +84,25 @@ class Attrs {
   }
   template <class T>
   const T* find(const std::string& name) const {
-    const auto found = attrs_.find(name);
-    if (found == attrs_.end()) return nullptr;
-    const T* value = std::get_if<T>(&found->second.variant());
-    require(value != nullptr, "attribute '", name, "' is ", found->second.kind(),
-            ", which is not what the op takes");
+    const Attr* attr = find_any(name);
+    if (attr == nullptr) return nullptr;
+    const T* value = std::get_if<T>(&attr->variant());
+    if (value == nullptr) wrong_kind(name, *attr);
     return value;
   }
-  bool has(const std::string& name) const { return attrs_.count(name) != 0; }
-  void set(const std::string& name, Attr value) { attrs_.insert_or_assign(name, std::move(value)); }
-  void erase(const std::string& name) { attrs_.erase(name); }
+  bool has(const std::string& name) const { return find_any(name) != nullptr; }
+  void set(const std::string& name, Attr value);
+  void erase(const std::string& name);
   size_t size() const { return attrs_.size(); }
   auto begin() const { return attrs_.begin(); }
   auto end() const { return attrs_.end(); }
-  bool operator==(const Attrs&) const = default;
+  bool operator==(const Attrs& other) const;
 
  private:
+  const Attr* find_any(const std::string& name) const;
+  [[noreturn]] static void missing(const std::string& name);
+  [[noreturn]] static void wrong_kind(const std::string& name, const Attr& attr);
+
   std::map<std::string, Attr> attrs_;
 };
 

@@ -59,9 +59,10 @@ struct GraphData {
 
 class Graph {
  public:
-  Graph() : data_(std::make_unique<GraphData>()) {}
-  Graph(Graph&&) = default;
-  Graph& operator=(Graph&&) = default;
+  Graph();
+  Graph(Graph&& other) noexcept;
+  Graph& operator=(Graph&& other) noexcept;
+  ~Graph();
   Graph clone() const;  // nodes keep their numbers
 
   Value input(const std::string& name, const TensorType& type);

@@ -22,6 +22,8 @@ void InferSite::equal(const Dim& a, const Dim& b, std::string_view what) const {
   if (checks) checks->push_back({a, b, text(op.name, ": ", what, ": ", a, " and ", b)});
 }
 
+OpDef::~OpDef() = default;
+
 void OpSet::add(OpRef op) {
   require(!op->name.empty(), "an op needs a name");
   const auto [at, added] = ops_.emplace(op->name, op);

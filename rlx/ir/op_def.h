@@ -166,6 +166,8 @@ struct OpDef {
 
   std::string host_reason = {}, gradient_reason = {};
   std::string onnx = {};  // the operator it equals, if any
+
+  ~OpDef();  // not inline: every op's file has one to destroy
 };
 
 // The ops a graph may use: the catalogue, and a user's own.

@@ -65,6 +65,13 @@ std::byte* Storage::mutable_bytes() {
   return own_;
 }
 
+Tensor::Tensor() : Tensor(DType::f32, Shape{0}) {}
+Tensor::Tensor(const Tensor& other) = default;
+Tensor::Tensor(Tensor&& other) noexcept = default;
+Tensor& Tensor::operator=(const Tensor& other) = default;
+Tensor& Tensor::operator=(Tensor&& other) noexcept = default;
+Tensor::~Tensor() = default;
+
 Tensor::Tensor(DType dtype, Shape shape)
     : dtype_(dtype), shape_(std::move(shape)), count_(rlx::count(shape_)) {
   require(count_ >= 0, "a tensor cannot have shape ", shape_);

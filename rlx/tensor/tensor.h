@@ -39,9 +39,14 @@ constexpr bool holds(DType dtype);  // is T how `dtype` is kept in memory?
 
 class Tensor {
  public:
-  Tensor() : Tensor(DType::f32, Shape{0}) {}
+  Tensor();                          // f32[0]
   Tensor(DType dtype, Shape shape);  // zeros
   Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, size_t offset = 0);
+  Tensor(const Tensor& other);
+  Tensor(Tensor&& other) noexcept;
+  Tensor& operator=(const Tensor& other);
+  Tensor& operator=(Tensor&& other) noexcept;
+  ~Tensor();
   // Converts each number to `dtype`.
   static Tensor of(DType dtype, Shape shape, std::span<const double> values);
   static Tensor of(DType dtype, Shape shape, std::initializer_list<double> values) {
