@@ -85,13 +85,19 @@ const Tensor* tensor_of(const Node& node) {
   return is_constant(node) || is_weight(node) ? node.attrs.find<Tensor>("value") : nullptr;
 }
 
+Graph::Graph() : data_(std::make_unique<GraphData>()) {}
+Graph::Graph(Graph&& other) noexcept = default;
+Graph& Graph::operator=(Graph&& other) noexcept = default;
+Graph::~Graph() = default;
+
 Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& attrs,
                         const std::string& name) {
   Node node{static_op(op), {}, attrs, {type}, name};
   if (const Tensor* value = tensor_of(node)) {
     require(value->type() == type, op.name, " '", name, "': its tensor is ", value->type(),
             ", not ", type);
-    if (is_constant(node) && is_integer(type.dtype) && value->count() <= kMaxHostElements) {
+    const bool countable = is_integer(type.dtype) || type.dtype == DType::boolean;
+    if (is_constant(node) && countable && value->count() <= kMaxHostElements) {
       HostValue host{value->shape(), {}};
       for (int64_t i = 0; i < value->count(); ++i) host.elements.emplace_back(value->integer_at(i));
       node.host_values = {host};

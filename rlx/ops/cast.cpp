@@ -4,6 +4,7 @@
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
 
 namespace rlx {
 namespace {
@@ -62,9 +63,17 @@ std::optional<Layout> view(const ViewSite& site) {
 }
 
 std::optional<HostValue> symbolic(const InferSite& site) {
-  if (!site.has_host(0) || !is_integer(site.in(0).dtype) || !is_integer(target(site.attrs)))
-    return std::nullopt;
-  return site.host(0);
+  const auto whole = [](DType dtype) { return is_integer(dtype) || dtype == DType::boolean; };
+  const DType from = site.in(0).dtype, to = target(site.attrs);
+  if (!site.has_host(0) || !whole(from) || !whole(to)) return std::nullopt;
+  HostValue value = site.host(0);
+  if (to != DType::boolean || from == DType::boolean) return value;
+  for (Dim& element : value.elements) {  // what is always above or below 0 is true
+    const Interval range = range_of(element);
+    if (!element.is_number() && range.low <= 0 && range.high >= 0) return std::nullopt;
+    element = element.is(0) ? 0 : 1;
+  }
+  return value;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
 
 namespace rlx {
 namespace {
@@ -11,28 +12,27 @@ namespace {
 using namespace rows;  // NOLINT(google-build-using-namespace)
 
 // Truncates, where a Dim's division floors: the same from 0 up.
-std::optional<Dim> divide(const Dim& a, const Dim& b) {
+std::optional<Dim> divide(const Dim* x) {
+  const Dim &a = x[0], &b = x[1];
   if (b.is(0)) return Dim(0);
   if (a.is_number() && b.is_number()) return Dim(a.number() / b.number());
-  if (a.range({}).low < 0 || b.range({}).low < 1) return std::nullopt;
+  if (range_of(a).low < 0 || range_of(b).low < 1) return std::nullopt;
   return floor_div(a, b);
 }
-std::optional<Dim> modulo(const Dim& a, const Dim& b) {
+std::optional<Dim> modulo(const Dim* x) {
+  const Dim &a = x[0], &b = x[1];
   if (b.is(0)) return Dim(0);
-  if (b.range({}).low < 1) return std::nullopt;
+  if (range_of(b).low < 1) return std::nullopt;
   return mod(a, b);
 }
 
 template <class T>
 T divided(T x, T y) {
-  if constexpr (std::is_same_v<T, double>)
-    return x / y;
-  else if (y == 0)
-    return 0;
-  else if (y == static_cast<T>(-1))
-    return std::is_signed_v<T> ? static_cast<T>(-wide(x)) : x == y;
-  else
-    return x / y;
+  if constexpr (!std::is_same_v<T, double>) {
+    if (y == 0) return 0;
+    if (y == static_cast<T>(-1)) return std::is_signed_v<T> ? static_cast<T>(-wide(x)) : x == y;
+  }
+  return x / y;
 }
 
 // With the sign of x.
@@ -75,34 +75,31 @@ Gradients remainder_gradient(Site s) {
 
 std::vector<OpDef> rows::binary_rows() {
   return {
-      op<kNumbers>(
-          {.name = "add",
-           .wgsl = "x + y",
-           .gradient = [](Site s) -> Gradients {
-             return {unbroadcast(s.dy(), s.in(0)), unbroadcast(s.dy(), s.in(1))};
-           },
-           .onnx = "Add",
-           .on_dims = [](const Dim& a, const Dim& b) -> std::optional<Dim> { return a + b; }},
-          [](auto x, auto y) { return wide(x) + wide(y); }),
-      op<kNumbers>(
-          {.name = "sub",
-           .wgsl = "x - y",
-           .gradient = [](Site s) -> Gradients {
-             return {unbroadcast(s.dy(), s.in(0)), unbroadcast(-s.dy(), s.in(1))};
-           },
-           .onnx = "Sub",
-           .on_dims = [](const Dim& a, const Dim& b) -> std::optional<Dim> { return a - b; }},
-          [](auto x, auto y) { return wide(x) - wide(y); }),
-      op<kNumbers>(
-          {.name = "mul",
-           .wgsl = "x * y",
-           .gradient = [](Site s) -> Gradients {
-             const Value x = s.in(0), y = s.in(1);
-             return {unbroadcast(s.dy() * y, x), unbroadcast(s.dy() * x, y)};
-           },
-           .onnx = "Mul",
-           .on_dims = [](const Dim& a, const Dim& b) -> std::optional<Dim> { return a * b; }},
-          [](auto x, auto y) { return wide(x) * wide(y); }),
+      op<kNumbers>({.name = "add",
+                    .wgsl = "x + y",
+                    .gradient = [](Site s) -> Gradients {
+                      return {unbroadcast(s.dy(), s.in(0)), unbroadcast(s.dy(), s.in(1))};
+                    },
+                    .onnx = "Add",
+                    .on_dims = [](const Dim* x) -> std::optional<Dim> { return x[0] + x[1]; }},
+                   [](auto x, auto y) { return wide(x) + wide(y); }),
+      op<kNumbers>({.name = "sub",
+                    .wgsl = "x - y",
+                    .gradient = [](Site s) -> Gradients {
+                      return {unbroadcast(s.dy(), s.in(0)), unbroadcast(-s.dy(), s.in(1))};
+                    },
+                    .onnx = "Sub",
+                    .on_dims = [](const Dim* x) -> std::optional<Dim> { return x[0] - x[1]; }},
+                   [](auto x, auto y) { return wide(x) - wide(y); }),
+      op<kNumbers>({.name = "mul",
+                    .wgsl = "x * y",
+                    .gradient = [](Site s) -> Gradients {
+                      const Value x = s.in(0), y = s.in(1);
+                      return {unbroadcast(s.dy() * y, x), unbroadcast(s.dy() * x, y)};
+                    },
+                    .onnx = "Mul",
+                    .on_dims = [](const Dim* x) -> std::optional<Dim> { return x[0] * x[1]; }},
+                   [](auto x, auto y) { return wide(x) * wide(y); }),
       // Integers truncate toward zero; x / 0 is 0.
       op<kNumbers>({.name = "div",
                     .wgsl = {"x / y", "divide_i32(x, y)", "divide_u32(x, y)"},
@@ -132,28 +129,26 @@ std::vector<OpDef> rows::binary_rows() {
                     .includes = {"integers", "modulo"},
                     .safe_i64 = true},
                    [](auto x, auto y) { return remainder_of(x, y); }),
-      op<kNumbers>(
-          {.name = "max",
-           .wgsl = {"max_or_nan(x, y)", "max(x, y)", "max(x, y)"},
-           .gradient = [](Site s) -> Gradients {
-             const Value x = s.in(0), y = s.in(1), first = greater_equal(x, y);
-             return {unbroadcast(if_true(first, s.dy()), x),
-                     unbroadcast(if_false(first, s.dy()), y)};
-           },
-           .safe_i64 = true,
-           .on_dims = [](const Dim& a, const Dim& b) -> std::optional<Dim> { return max(a, b); }},
-          [](auto x, auto y) { return x >= y || x != x ? x : y; }),
-      op<kNumbers>(
-          {.name = "min",
-           .wgsl = {"min_or_nan(x, y)", "min(x, y)", "min(x, y)"},
-           .gradient = [](Site s) -> Gradients {
-             const Value x = s.in(0), y = s.in(1), first = less_equal(x, y);
-             return {unbroadcast(if_true(first, s.dy()), x),
-                     unbroadcast(if_false(first, s.dy()), y)};
-           },
-           .safe_i64 = true,
-           .on_dims = [](const Dim& a, const Dim& b) -> std::optional<Dim> { return min(a, b); }},
-          [](auto x, auto y) { return x <= y || x != x ? x : y; }),
+      op<kNumbers>({.name = "max",
+                    .wgsl = {"max_or_nan(x, y)", "max(x, y)", "max(x, y)"},
+                    .gradient = [](Site s) -> Gradients {
+                      const Value x = s.in(0), y = s.in(1), first = greater_equal(x, y);
+                      return {unbroadcast(if_true(first, s.dy()), x),
+                              unbroadcast(if_false(first, s.dy()), y)};
+                    },
+                    .safe_i64 = true,
+                    .on_dims = [](const Dim* x) -> std::optional<Dim> { return max(x[0], x[1]); }},
+                   [](auto x, auto y) { return x >= y || x != x ? x : y; }),
+      op<kNumbers>({.name = "min",
+                    .wgsl = {"min_or_nan(x, y)", "min(x, y)", "min(x, y)"},
+                    .gradient = [](Site s) -> Gradients {
+                      const Value x = s.in(0), y = s.in(1), first = less_equal(x, y);
+                      return {unbroadcast(if_true(first, s.dy()), x),
+                              unbroadcast(if_false(first, s.dy()), y)};
+                    },
+                    .safe_i64 = true,
+                    .on_dims = [](const Dim* x) -> std::optional<Dim> { return min(x[0], x[1]); }},
+                   [](auto x, auto y) { return x <= y || x != x ? x : y; }),
       op<kNumbers>({.name = "pow",
                     .wgsl = {"pow_f32(x, y)", "pow_i32(x, y)", "pow_u32(x, y)"},
                     .gradient = [](Site s) -> Gradients {

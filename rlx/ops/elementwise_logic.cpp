@@ -5,6 +5,7 @@
 
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
 
 namespace rlx {
 namespace {
@@ -21,6 +22,30 @@ T shifted_right(T x, T y) {
   return x >> std::min<uint64_t>(wide(y), 63) >> (std::is_unsigned_v<T> && wide(y) > 63 ? 1 : 0);
 }
 
+// Of expressions: what their difference always is decides.
+template <class Holds>
+std::optional<Dim> compared(const Dim* x, Holds holds) {
+  const Interval difference = range_of(x[0] - x[1]);
+  const bool low = holds(difference.low), high = holds(difference.high);
+  // Between the ends it may be 0, which alone can differ from both.
+  const bool crosses = difference.low < 0 && difference.high > 0;
+  if (low != high || (crosses && holds(0) != low)) return std::nullopt;
+  return Dim(low ? 1 : 0);
+}
+std::optional<Dim> always_equal(const Dim* x) {
+  return compared(x, [](int64_t d) { return d == 0; });
+}
+std::optional<Dim> always_less(const Dim* x) {
+  return compared(x, [](int64_t d) { return d < 0; });
+}
+std::optional<Dim> never(const std::optional<Dim>& value) {
+  return value ? std::optional(Dim(1) - *value) : std::nullopt;
+}
+std::optional<Dim> always_greater(const Dim* x) {
+  const Dim swapped[] = {x[1], x[0]};
+  return always_less(swapped);
+}
+
 }  // namespace
 
 std::vector<OpDef> rows::logic_rows() {
@@ -30,39 +55,45 @@ std::vector<OpDef> rows::logic_rows() {
                          "x == y"},
                 .onnx = "Equal",
                 .comparison = true,
-                .safe_i64 = true},
+                .safe_i64 = true,
+                .on_dims = always_equal},
                [](auto x, auto y) { return x == y; }),
       op<kAll>(
           {.name = "ne",
            .wgsl = {"order(x) != order(y) || is_nan(x) || is_nan(y)", "x != y", "x != y", "x != y"},
            .comparison = true,
-           .safe_i64 = true},
+           .safe_i64 = true,
+           .on_dims = [](const Dim* x) { return never(always_equal(x)); }},
           [](auto x, auto y) { return x != y; }),
       op<kNumbers>({.name = "lt",
                     .wgsl = {"order(x) < order(y) && !is_nan(x) && !is_nan(y)", "x < y", "x < y"},
                     .onnx = "Less",
                     .comparison = true,
-                    .safe_i64 = true},
+                    .safe_i64 = true,
+                    .on_dims = always_less},
                    [](auto x, auto y) { return x < y; }),
       op<kNumbers>(
           {.name = "le",
            .wgsl = {"order(x) <= order(y) && !is_nan(x) && !is_nan(y)", "x <= y", "x <= y"},
            .onnx = "LessOrEqual",
            .comparison = true,
-           .safe_i64 = true},
+           .safe_i64 = true,
+           .on_dims = [](const Dim* x) { return never(always_greater(x)); }},
           [](auto x, auto y) { return x <= y; }),
       op<kNumbers>({.name = "gt",
                     .wgsl = {"order(x) > order(y) && !is_nan(x) && !is_nan(y)", "x > y", "x > y"},
                     .onnx = "Greater",
                     .comparison = true,
-                    .safe_i64 = true},
+                    .safe_i64 = true,
+                    .on_dims = always_greater},
                    [](auto x, auto y) { return x > y; }),
       op<kNumbers>(
           {.name = "ge",
            .wgsl = {"order(x) >= order(y) && !is_nan(x) && !is_nan(y)", "x >= y", "x >= y"},
            .onnx = "GreaterOrEqual",
            .comparison = true,
-           .safe_i64 = true},
+           .safe_i64 = true,
+           .on_dims = [](const Dim* x) { return never(always_less(x)); }},
           [](auto x, auto y) { return x >= y; }),
       op<kFloats>({.name = "is_nan", .wgsl = "is_nan(x)", .onnx = "IsNaN", .comparison = true},
                   [](auto x) { return x != x; }),
@@ -74,11 +105,23 @@ std::vector<OpDef> rows::logic_rows() {
            .params = {{"detect_positive", 1.0}, {"detect_negative", 1.0}},
            .comparison = true},
           [](auto x, Params p) { return std::isinf(x) && p[x < 0 ? 1 : 0] != 0; }),
-      op<kBools>({.name = "not", .wgsl = "!x", .onnx = "Not", .comparison = true},
+      op<kBools>({.name = "not",
+                  .wgsl = "!x",
+                  .onnx = "Not",
+                  .comparison = true,
+                  .on_dims = [](const Dim* x) { return never(x[0]); }},
                  [](auto x) { return x == 0; }),
-      op<kBools>({.name = "and", .wgsl = "x && y", .onnx = "And", .comparison = true},
+      op<kBools>({.name = "and",
+                  .wgsl = "x && y",
+                  .onnx = "And",
+                  .comparison = true,
+                  .on_dims = [](const Dim* x) -> std::optional<Dim> { return x[0] * x[1]; }},
                  [](auto x, auto y) { return x & y; }),
-      op<kBools>({.name = "or", .wgsl = "x || y", .onnx = "Or", .comparison = true},
+      op<kBools>({.name = "or",
+                  .wgsl = "x || y",
+                  .onnx = "Or",
+                  .comparison = true,
+                  .on_dims = [](const Dim* x) -> std::optional<Dim> { return max(x[0], x[1]); }},
                  [](auto x, auto y) { return x | y; }),
       op<kBools>({.name = "xor", .wgsl = "x != y", .onnx = "Xor", .comparison = true},
                  [](auto x, auto y) { return x ^ y; }),
@@ -120,7 +163,11 @@ std::vector<OpDef> rows::logic_rows() {
                           unbroadcast(if_false(condition, s.dy()), s.in(2))};
                 },
                 .onnx = "Where",
-                .safe_i64 = true},
+                .safe_i64 = true,
+                .on_dims = [](const Dim* x) -> std::optional<Dim> {
+                  if (!x[0].is_number()) return std::nullopt;
+                  return x[0].is(0) ? x[2] : x[1];
+                }},
                [](auto condition, auto x, auto y) { return condition != 0 ? x : y; }),
   };
 }

@@ -128,13 +128,21 @@ void reference(const ReferenceSite& site) {
 }
 
 std::optional<HostValue> symbolic(const InferSite& site, rows::OnDims f) {
-  if (!site.has_host(0) || !site.has_host(1) || !is_integer(site.in(0).dtype)) return std::nullopt;
-  const HostValue &x = site.host(0), &y = site.host(1);
-  HostValue result{concrete(broadcast_shapes(site, x.shape, y.shape)), {}};
-  const auto at_x = broadcast_indices(x.shape, result.shape);
-  const auto at_y = broadcast_indices(y.shape, result.shape);
-  for (size_t i = 0; i < at_x.size(); ++i) {
-    const std::optional<Dim> element = f(x.elements[at_x[i]], y.elements[at_y[i]]);
+  Dims shape;
+  for (size_t k = 0; k < site.inputs.size(); ++k) {
+    const DType dtype = site.in(k).dtype;
+    if (!site.has_host(k) || !(is_integer(dtype) || dtype == DType::boolean)) return std::nullopt;
+    shape = broadcast_shapes(site, shape, site.host(k).shape);
+  }
+  HostValue result{concrete(shape), {}};
+  std::vector<std::vector<size_t>> places;
+  for (const HostValue* operand : site.host_values)
+    places.push_back(broadcast_indices(operand->shape, result.shape));
+  for (size_t i = 0; i < places[0].size(); ++i) {
+    Dims elements;
+    for (size_t k = 0; k < places.size(); ++k)
+      elements.push_back(site.host(k).elements[places[k][i]]);
+    const std::optional<Dim> element = f(elements.data());
     if (!element) return std::nullopt;
     result.elements.push_back(*element);
   }

@@ -64,8 +64,9 @@ struct Wgsl {
         boolean(std::move(b)) {}
 };
 
-// Shape arithmetic: the function of two elements that may be expressions.
-using OnDims = std::optional<Dim> (*)(const Dim&, const Dim&);
+// Shape arithmetic: the function of elements that may be expressions, one of each operand. None
+// where only a binding can tell.
+using OnDims = std::optional<Dim> (*)(const Dim* x);
 
 struct Row {
   std::string name;

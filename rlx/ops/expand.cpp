@@ -69,6 +69,22 @@ std::optional<Layout> view(const ViewSite& site) {
   return expand_layout(site.infer.in(0).shape, site.input, site.result.shape);
 }
 
+std::optional<HostValue> symbolic(const InferSite& site) {
+  const Dims shape = infer(site)[0].shape;
+  if (!site.has_host(0) || !is_concrete(shape) ||
+      count(concrete(shape)) > static_cast<int64_t>(kMaxHostElements))
+    return std::nullopt;
+  const HostValue& x = site.host(0);
+  HostValue value{concrete(shape), {}};
+  Tensor places(DType::i64, x.shape), repeated(DType::i64, value.shape);
+  for (int64_t i = 0; i < places.count(); ++i) places.set_integer(i, i);
+  const Dims from = x.shape;
+  copy_strided(places, expand_layout(from, Layout::row_major(from), shape), repeated, {});
+  for (const int64_t at : repeated.data<int64_t>())
+    value.elements.push_back(x.elements[static_cast<size_t>(at)]);
+  return value;
+}
+
 // The sum over what was repeated.
 Gradients gradient(const GradientSite& site) {
   const Dims &from = site.in(0).shape(), &to = site.y().shape();
@@ -96,6 +112,7 @@ const OpDef& expand_op() {
       .lower = copy_of_view,
       .gradient = gradient,
       .view = view,
+      .symbolic = symbolic,
       .onnx = "Expand",
   };
   return op;

@@ -76,16 +76,12 @@ bool is_whole(const LowerSite& site, size_t i) {
   return true;
 }
 
-namespace {
-
 Interval range_of(const Dim& dim) {
   SymbolRanges ranges;
   for (const std::string& symbol : dim.symbols())
     if (symbol.find('.') != std::string::npos) ranges[symbol] = {-kUnbounded, kUnbounded};
   return dim.range(ranges);
 }
-
-}  // namespace
 
 bool may_be_negative(const Dim& dim) { return range_of(dim).low < 0; }
 

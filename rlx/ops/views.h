@@ -26,6 +26,7 @@ Steps copy_of_view(const LowerSite& site);
 bool is_whole(const LowerSite& site, size_t i);
 
 // Elements of host tensors may be negative, extents never are. The elements' symbols have a dot.
+Interval range_of(const Dim& dim);
 bool may_be_negative(const Dim& dim);
 // min and max that know that extents are not negative.
 Dim smaller(const Dim& a, const Dim& b);

@@ -14,10 +14,26 @@ Items items_of(const Values& values) { return {values.begin(), values.end()}; }
 
 // ---- Control flow ----
 
+// Is the body one node of this type, beside constants?
+bool computes_only(const Graph& body, std::string_view type) {
+  const Node* only = nullptr;
+  for (const Node& node : body.nodes) {
+    if (node.op == "Constant") continue;
+    if (only) return false;
+    only = &node;
+  }
+  return only && only->op == type;
+}
+
+// torch.squeeze(x, d) is exported as If(dim d == 1) Squeeze else Identity. A graph's ranks are
+// fixed, so where the dim is a symbol the model is taken to mean the first; squeeze then holds a
+// run to it.
 Items if_operator(Site site) {
   const Graph &then = site.body("then_branch"), &otherwise = site.body("else_branch");
   if (const auto known = site.maybe_ints(0))
     return site.inline_body(known->at(0) != 0 ? then : otherwise, {});
+  if (computes_only(then, "Squeeze") && computes_only(otherwise, "Identity"))
+    return site.inline_body(then, {});
   Bodies bodies = site.make_bodies({&then, &otherwise}, {});
   const Value condition = site.in(0);
   const Value flag = condition.shape().empty() ? condition : reshape(condition, Dims{});
