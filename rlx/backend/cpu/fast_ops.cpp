@@ -1,6 +1,9 @@
 #include "rlx/backend/cpu/fast_ops.h"
 
 #include <algorithm>
+#include <cmath>
+
+#include "rlx/backend/cpu/onednn.h"
 
 namespace rlx {
 namespace {
@@ -23,16 +26,79 @@ void multiply(const float* a, const float* b, float* y, int64_t rows, int64_t in
   }
 }
 
-// f32 matrices, the second one perhaps transposed; anything else is the reference's.
+// f32 matrices, the second one perhaps transposed, where there is no oneDNN.
+bool plain_matmul(const Tensor& a, const Tensor& b, bool transpose_b, Tensor& y) {
+  if (a.dtype() != DType::f32 || a.shape().size() < 2 || b.shape().size() != 2 || y.count() == 0)
+    return false;
+  const int64_t columns = y.shape().back();
+  multiply(a.data<float>().data(), b.data<float>().data(), y.mutable_data<float>().data(),
+           y.count() / columns, a.shape().back(), columns, transpose_b);
+  return true;
+}
+
 bool fast_matmul(const Node& node, const std::vector<const Tensor*>& inputs,
                  std::vector<Tensor>& results) {
-  const Tensor &a = *inputs[0], &b = *inputs[1];
-  const bool plain = a.dtype() == DType::f32 && a.shape().size() >= 2 && b.shape().size() == 2 &&
-                     !node.attrs.get<bool>("transpose_a");
-  if (!plain || results[0].count() == 0) return false;
-  const int64_t inner = a.shape().back(), columns = results[0].shape().back();
-  multiply(a.data<float>().data(), b.data<float>().data(), results[0].mutable_data<float>().data(),
-           results[0].count() / columns, inner, columns, node.attrs.get<bool>("transpose_b"));
+  const bool transpose_a = node.attrs.get<bool>("transpose_a"),
+             transpose_b = node.attrs.get<bool>("transpose_b");
+  return onednn_matmul(*inputs[0], transpose_a, *inputs[1], transpose_b, nullptr, results[0]) ||
+         (!transpose_a && plain_matmul(*inputs[0], *inputs[1], transpose_b, results[0]));
+}
+
+// The activations that are fused into products most; each in double, as the reference has it.
+struct Activation {
+  std::string_view name;
+  double (*of)(double x);
+};
+constexpr Activation kActivations[] = {
+    {"", [](double x) { return x; }},
+    {"relu", [](double x) { return x > 0 || x != x ? x : 0; }},
+    {"gelu", [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }},
+    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+    {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
+    {"tanh", [](double x) { return std::tanh(x); }},
+};
+const Activation* activation_of(const Node& node) {
+  const auto& name = node.attrs.get<std::string>("activation");
+  for (const Activation& activation : kActivations)
+    if (activation.name == name) return &activation;
+  return nullptr;
+}
+void activate(const Activation& activation, Tensor& y) {
+  if (activation.name.empty()) return;
+  for (float& element : y.mutable_data<float>())
+    element = static_cast<float>(activation.of(static_cast<double>(element)));
+}
+
+bool fast_linear(const Node& node, const std::vector<const Tensor*>& inputs,
+                 std::vector<Tensor>& results) {
+  const Activation* activation = activation_of(node);
+  const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
+  if (!activation || !onednn_matmul(*inputs[0], false, *inputs[1],
+                                    node.attrs.get<bool>("transpose_w"), bias, results[0]))
+    return false;
+  activate(*activation, results[0]);
+  return true;
+}
+
+bool fast_convolution(const Node& node, const std::vector<const Tensor*>& inputs,
+                      std::vector<Tensor>& results) {
+  const Tensor &x = *inputs[0], &w = *inputs[1];
+  const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
+  const Activation* activation = activation_of(node);
+  const bool transposed = node.attrs.has("output_shape");
+  const bool plain = node.attrs.get<std::string>("auto_pad").empty() &&
+                     (!transposed || node.attrs.get<Ints>("output_shape").empty());
+  if (!activation || !plain) return false;
+  const size_t axes = x.shape().size() - 2;
+  const auto given = [&](const char* name, int64_t otherwise) {
+    Ints values = node.attrs.get<Ints>(name);
+    if (values.empty()) values.assign(axes, otherwise);
+    return Shape(values.begin(), values.begin() + static_cast<int64_t>(axes));  // pads: in front
+  };
+  const ConvolutionWindow window{given("strides", 1), given("dilations", 1), given("pads", 0),
+                                 node.attrs.get<int64_t>("groups"), transposed};
+  if (!onednn_convolution(x, w, bias, window, results[0])) return false;
+  activate(*activation, results[0]);
   return true;
 }
 
@@ -41,6 +107,9 @@ struct Entry {
   FastOp implementation;
 };
 constexpr Entry kFastOps[] = {
+    {"conv", fast_convolution},
+    {"conv_transpose", fast_convolution},
+    {"linear", fast_linear},
     {"matmul", fast_matmul},
 };
 

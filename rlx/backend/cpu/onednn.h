@@ -1,0 +1,22 @@
+// Products and convolutions of f32 by oneDNN, where rlx was built with it.
+#pragma once
+
+#include "rlx/tensor/tensor.h"
+
+namespace rlx {
+
+// y = a . b + bias; leading dims broadcast, and a transposed operand has its last two swapped. The
+// bias, of y's last dim, may be null. False: not for oneDNN.
+bool onednn_matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b,
+                   const Tensor* bias, Tensor& y);
+
+struct ConvolutionWindow {
+  Shape strides, dilations, pads_before;
+  int64_t groups = 1;
+  bool transposed = false;
+};
+// x is [B, C, spatial..]; what y does not reach of the padded x is not read.
+bool onednn_convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
+                        const ConvolutionWindow& window, Tensor& y);
+
+}  // namespace rlx
