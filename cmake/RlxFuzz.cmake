@@ -1,0 +1,16 @@
+# The programs of tests/fuzz, one for each parser of untrusted bytes; libFuzzer is clang's.
+option(RLX_FUZZ "Build the programs that fuzz the parsers" OFF)
+if(NOT RLX_FUZZ)
+  return()
+endif()
+
+file(GLOB targets CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp)
+foreach(source IN LISTS targets)
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(fuzz_${name} ${source})
+  target_link_libraries(fuzz_${name} PRIVATE rlx_import_onnx)
+  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(fuzz_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+  list(APPEND programs fuzz_${name})
+endforeach()
+add_custom_target(fuzz DEPENDS ${programs})
