@@ -1,17 +1,13 @@
 // One step of a gru whose reset gate scales what the candidate has summed: gates z, r, h.
-// Functions: activate_0..1. Includes: numbers, functions, recurrent.
+// Functions: activate_0..1. Includes: numbers, functions, recurrent, recurrent_state.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let i = workgroup_index(ids) * WORKGROUP + lane;
   if (i >= params.states) { return; }
   let at = place_of(i);
+  if (stays(at)) { return; }
   let before = load_h(params.from_half + i);
-  if (params.step >= at.length) {  // the sequence is over: its state stays
-    store_h(params.to_half + i, before);
-    store_y(y_at(at), 0.0);
-    return;
-  }
   var sums = vec3<f32>();
   let first = params.from_half + state_at(at);
   let rows = vec3<u32>(weights_at(at, 0u), weights_at(at, 1u), weights_at(at, 2u));
@@ -23,6 +19,5 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let r = activate_0(at.d, sums.y + input_part(at, 1u));
   let candidate = activate_1(at.d, input_part(at, 2u) + r * sums.z);
   let h = (1.0 - z) * candidate + z * before;
-  store_h(params.to_half + i, h);
-  store_y(y_at(at), h);
+  put_state(at, h, h);
 }

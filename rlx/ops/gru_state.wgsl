@@ -1,17 +1,13 @@
 // The second half of that step: the candidate and the new state.
-// Functions: activate_1. Includes: numbers, functions, recurrent.
+// Functions: activate_1. Includes: numbers, functions, recurrent, recurrent_state.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let i = workgroup_index(ids) * WORKGROUP + lane;
   if (i >= params.states) { return; }
   let at = place_of(i);
+  if (stays(at)) { return; }
   let before = load_h(params.from_half + i);
-  if (params.step >= at.length) {  // the sequence is over: its state stays
-    store_h(params.to_half + i, before);
-    store_y(y_at(at), 0.0);
-    return;
-  }
   var sum = 0.0;
   let first = state_at(at);
   let row = weights_at(at, 2u);
@@ -19,6 +15,5 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let candidate = activate_1(at.d, sum + input_part(at, 2u) + recurrent_bias(at, 2u));
   let z = load_z(i);
   let h = (1.0 - z) * candidate + z * before;
-  store_h(params.to_half + i, h);
-  store_y(y_at(at), h);
+  put_state(at, h, h);
 }

@@ -1,16 +1,13 @@
 // One step of an lstm: gates i, o, f, c of a unit and its new state.
-// Constants: COUPLED. Functions: activate_0..2, peephole_at. Includes: numbers, functions, recurrent.
+// Constants: COUPLED. Functions: activate_0..2, peephole_at. Includes: numbers, functions,
+// recurrent, recurrent_state.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let i = workgroup_index(ids) * WORKGROUP + lane;
   if (i >= params.states) { return; }
   let at = place_of(i);
-  if (params.step >= at.length) {  // the sequence is over: its state stays
-    store_h(params.to_half + i, load_h(params.from_half + i));
-    store_y(y_at(at), 0.0);
-    return;
-  }
+  if (stays(at)) { return; }
   var sums = vec4<f32>();
   let first = params.from_half + state_at(at);
   let rows = vec4<u32>(weights_at(at, 0u), weights_at(at, 1u), weights_at(at, 2u), weights_at(at, 3u));
@@ -28,6 +25,5 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let leaving = activate_0(at.d, sums.y + peephole_at(p + params.hidden) * c);
   let h = leaving * activate_2(at.d, c);
   store_c(i, c);
-  store_h(params.to_half + i, h);
-  store_y(y_at(at), h);
+  put_state(at, h, h);
 }

@@ -197,11 +197,11 @@ Steps input_product(const LowerSite& site, const RecurrentForm& form, const Oper
 
 // What all kernels of a step are made with.
 Dispatch step_dispatch(const LowerSite& site, const RecurrentForm& form, const Operand& gates,
-                       const Dim& step, const char* name) {
+                       const Dim& step, const Kernel& kernel) {
   const Dim states = form.states();
   const Dims y = strides_of(form.y());
   Dispatch dispatch;
-  dispatch.kernel = kernel(name, {"numbers", "functions", "recurrent"});
+  dispatch.kernel = kernel;
   dispatch.operands = {LowerSite::named(gates, "gates", Access::read), site.read("r", kRecurrentR)};
   dispatch.prelude =
       activation_functions(form.activations, static_cast<size_t>(form.directions), form.clip);
@@ -274,8 +274,9 @@ Steps lower(const LowerSite& site) {
   const Operand y = packed ? site.temporary("y", f32(form.y())) : site.write("y");
   Steps steps = input_product(site, form, gates);
   steps.append(start_state(site, form, kRecurrentInitialH, h));
-  const auto dispatch = [&](const char* name) {
-    return step_dispatch(site, form, gates, Dim(counter), name);
+  const auto dispatch = [&](const char* name) {  // of what ends a step
+    return step_dispatch(site, form, gates, Dim(counter),
+                         kernel(name, {"numbers", "functions", "recurrent", "recurrent_state"}));
   };
   Steps body;
   std::optional<Operand> c;
@@ -294,7 +295,9 @@ Steps lower(const LowerSite& site) {
   } else {
     const Operand z = site.temporary("z", f32({states})),
                   reset = site.temporary("reset", f32({states}));
-    Dispatch first = dispatch("gru_gates"), second = dispatch("gru_state");
+    Dispatch first = step_dispatch(site, form, gates, Dim(counter),
+                                   kernel("gru_gates", {"numbers", "functions", "recurrent"}));
+    Dispatch second = dispatch("gru_state");
     for (const Operand& operand : {LowerSite::named(h, "h", Access::read), z, reset})
       first.operands.push_back(operand);
     for (const Operand& operand :
