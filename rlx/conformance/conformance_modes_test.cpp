@@ -50,8 +50,11 @@ TEST_P(LoweredLimits, TensorsBeyondThemAreTakenInShards) {
   }
   EXPECT_TRUE(should_be_sharded.empty()) << joined(should_be_sharded, "\n");
 }
-INSTANTIATE_TEST_SUITE_P(Rows, LoweredLimits,
-                         testing::ValuesIn(families_on({"lavapipe", "swiftshader"})), family_name);
+// Which shards there are does not depend on the driver, so one will do but once in a while.
+INSTANTIATE_TEST_SUITE_P(Rows, LoweredLimits, testing::ValuesIn(families_on({"lavapipe"})),
+                         family_name);
+INSTANTIATE_TEST_SUITE_P(RowsLong, LoweredLimits, testing::ValuesIn(families_on({"swiftshader"})),
+                         family_name);
 
 TEST(ConformanceModes, F16RowsAreTheSameWhenTheDeviceMustPackThem) {
   FindOptions options = test_find_options();
