@@ -113,7 +113,7 @@ std::string convert_expression(const std::string& v, DType from, DType to) {
   if (from == DType::c64) return convert_expression(v + ".x", DType::f32, to);
   if (source == "f32" &&
       (target == "i32" || target == "u32")) {  // saturates, so a narrow type does too
-    const std::string whole = text("truncate_to_", target, '(', v, ')');
+    std::string whole = text("truncate_to_", target, '(', v, ')');
     const int64_t bits = 8 * bytes_of(to);
     if (bits >= 32) return whole;
     if (target == "u32") return text("min(", whole, ", ", (int64_t{1} << bits) - 1, "u)");

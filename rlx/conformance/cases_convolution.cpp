@@ -5,8 +5,6 @@
 namespace rlx {
 namespace {
 
-TensorType bf16(Dims shape) { return {DType::bf16, std::move(shape)}; }
-
 std::vector<OpCase> conv_cases() {
   const CaseInput x = normal(f32({2, 3, 9, 7})), w = normal(f32({5, 3, 3, 3})),
                   bias = normal(f32({5}));

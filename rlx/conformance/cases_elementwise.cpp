@@ -9,8 +9,6 @@ namespace rlx {
 namespace {
 
 using Cases = std::vector<OpCase>;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 Tensor line(DType dtype, const std::vector<double>& values) {
   return Tensor::of(dtype, {static_cast<int64_t>(values.size())}, values);

@@ -5,19 +5,8 @@
 namespace rlx {
 namespace {
 
-TensorType type(DType dtype, Dims shape) { return {dtype, std::move(shape)}; }
-TensorType u32(Dims shape) { return type(DType::u32, std::move(shape)); }
-TensorType i8(Dims shape) { return type(DType::i8, std::move(shape)); }
-TensorType bf16(Dims shape) { return type(DType::bf16, std::move(shape)); }
-
 Tensor integers(std::initializer_list<double> values) {
   return Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values);
-}
-CaseInput list(std::initializer_list<double> values) { return given(integers(values)); }
-
-OpCase with(OpCase row, SymbolValues symbols) {
-  row.symbols = std::move(symbols);
-  return row;
 }
 
 std::vector<OpCase> view_cases() {

@@ -6,9 +6,6 @@
 namespace rlx {
 namespace {
 
-TensorType i8(Dims shape) { return {DType::i8, std::move(shape)}; }
-TensorType u8(Dims shape) { return {DType::u8, std::move(shape)}; }
-
 // Bytes of the whole range.
 CaseInput bytes(DType dtype, const Shape& shape) {
   Tensor tensor(dtype, shape);

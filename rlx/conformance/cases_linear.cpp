@@ -8,8 +8,6 @@
 namespace rlx {
 namespace {
 
-TensorType type(DType dtype, Dims shape) { return {dtype, std::move(shape)}; }
-
 const Attrs kTransposeA = {{"transpose_a", true}}, kTransposeB = {{"transpose_b", true}};
 
 std::vector<OpCase> matmul_cases() {

@@ -11,8 +11,6 @@ namespace {
 
 using Cases = std::vector<OpCase>;
 using Compose = std::function<Values(const Values&)>;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 CaseInput numbers(DType dtype, const std::vector<double>& values) {
   return given(Tensor::of(dtype, {static_cast<int64_t>(values.size())}, values));

@@ -9,13 +9,6 @@ namespace rlx {
 namespace {
 
 using Cases = std::vector<OpCase>;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-
-Tensor rows_with(std::vector<double> values, int64_t length) {
-  const int64_t rows = static_cast<int64_t>(values.size()) / length;
-  return Tensor::of(DType::f32, {rows, length}, values);
-}
 
 void add_row_norms(Cases& cases) {
   for (const char* op : {"layer_norm", "rms_norm"}) {

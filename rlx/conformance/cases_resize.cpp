@@ -6,8 +6,6 @@
 namespace rlx {
 namespace {
 
-TensorType type(DType dtype, Dims shape) { return {dtype, std::move(shape)}; }
-
 Attrs sized(Dims sizes, const char* mode, const char* coordinates = "half_pixel") {
   return {{"sizes", std::move(sizes)}, {"mode", mode}, {"coordinates", coordinates}};
 }
@@ -17,11 +15,6 @@ Attrs scaled(Floats scales, const char* mode, const char* coordinates = "half_pi
 Attrs and_also(Attrs attrs, std::initializer_list<std::pair<const std::string, Attr>> more) {
   for (const auto& [name, value] : more) attrs.set(name, value);
   return attrs;
-}
-
-OpCase with(OpCase row, SymbolValues symbols) {
-  row.symbols = std::move(symbols);
-  return row;
 }
 
 // Each rounding and each way to find coordinates, larger and smaller.

@@ -7,20 +7,6 @@
 namespace rlx {
 namespace {
 
-TensorType type(DType dtype, Dims shape) { return {dtype, std::move(shape)}; }
-TensorType u32(Dims shape) { return type(DType::u32, std::move(shape)); }
-TensorType i8(Dims shape) { return type(DType::i8, std::move(shape)); }
-TensorType bf16(Dims shape) { return type(DType::bf16, std::move(shape)); }
-
-CaseInput list(std::initializer_list<double> values) {
-  return given(Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values));
-}
-
-OpCase with(OpCase row, SymbolValues symbols) {
-  row.symbols = std::move(symbols);
-  return row;
-}
-
 std::vector<OpCase> gather_elements_cases() {
   const auto axis = [](int64_t at) { return Attrs{{"axis", at}}; };
   return {

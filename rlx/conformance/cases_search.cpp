@@ -9,8 +9,6 @@ namespace rlx {
 namespace {
 
 using Cases = std::vector<OpCase>;
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 void add_arg_extremes(Cases& cases) {
   for (const char* op : {"argmax", "argmin"}) {

@@ -7,19 +7,7 @@
 namespace rlx {
 namespace {
 
-TensorType type(DType dtype, Dims shape) { return {dtype, std::move(shape)}; }
-TensorType i8(Dims shape) { return type(DType::i8, std::move(shape)); }
-TensorType bf16(Dims shape) { return type(DType::bf16, std::move(shape)); }
-
-CaseInput list(std::initializer_list<double> values) {
-  return given(Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values));
-}
 CaseInput one(DType dtype, double value) { return given(Tensor::scalar(dtype, value)); }
-
-OpCase with(OpCase row, SymbolValues symbols) {
-  row.symbols = std::move(symbols);
-  return row;
-}
 
 std::vector<OpCase> tile_cases() {
   const auto repeats = [](Dims list) { return Attrs{{"repeats", std::move(list)}}; };

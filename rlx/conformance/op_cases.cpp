@@ -11,6 +11,18 @@ CaseInput index(TensorType type, int64_t limit) {
 CaseInput special(TensorType type) { return {std::move(type), CaseInput::Fill::special}; }
 CaseInput given(const Tensor& tensor) { return {tensor.type(), CaseInput::Fill::given, 0, tensor}; }
 CaseInput absent() { return {{}, CaseInput::Fill::absent}; }
+CaseInput list(std::initializer_list<double> values) {
+  return given(Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values));
+}
+Tensor rows_with(const std::vector<double>& values, int64_t length) {
+  const int64_t rows = static_cast<int64_t>(values.size()) / length;
+  return Tensor::of(DType::f32, {rows, length}, values);
+}
+
+OpCase with(OpCase row, SymbolValues symbols) {
+  row.symbols = std::move(symbols);
+  return row;
+}
 
 // Each is in the file of its name.
 std::vector<OpCase> activation_cases();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -33,6 +34,16 @@ CaseInput index(TensorType type, int64_t limit);
 CaseInput special(TensorType type);
 CaseInput given(const Tensor& tensor);
 CaseInput absent();
+CaseInput list(std::initializer_list<double> values);                 // given integers, i64[n]
+Tensor rows_with(const std::vector<double>& values, int64_t length);  // f32[n, length]
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+inline TensorType type(DType dtype, Dims shape) { return {dtype, std::move(shape)}; }
+inline TensorType u32(Dims shape) { return type(DType::u32, std::move(shape)); }
+inline TensorType i8(Dims shape) { return type(DType::i8, std::move(shape)); }
+inline TensorType u8(Dims shape) { return type(DType::u8, std::move(shape)); }
+inline TensorType bf16(Dims shape) { return type(DType::bf16, std::move(shape)); }
 
 struct OpCase {
   std::string op;
@@ -46,6 +57,8 @@ struct OpCase {
   // For a function of ops.h that is made of other ops: `op` is then its name.
   std::function<Values(const Values& inputs)> compose = {};
 };
+
+OpCase with(OpCase row, SymbolValues symbols);
 
 // The rows of one file, cases_<name>.cpp.
 struct CaseFamily {

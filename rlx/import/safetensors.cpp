@@ -200,7 +200,7 @@ class Reader {
 
   Tensor tensor_of(const Entry& entry) const {
     const auto bytes = bytes_.subspan(data_start_ + entry.begin, entry.end - entry.begin);
-    const Tensor view = Tensor::view(entry.dtype, entry.shape, bytes, keep_alive_);
+    Tensor view = Tensor::view(entry.dtype, entry.shape, bytes, keep_alive_);
     const size_t alignment =
         entry.dtype == DType::c64 ? 4 : static_cast<size_t>(bytes_of(entry.dtype));
     const bool aligned = reinterpret_cast<uintptr_t>(bytes.data()) % alignment == 0;

@@ -97,7 +97,7 @@ class Printer {
     for (const auto& [name, attr] : node.attrs) {
       out_ << ' ' << printed_name(name) << '=';
       const bool plain = name == "value" || !is_utf8(name);
-      const Place attr_place{place.indent, plain ? node_key : node_key + "." + name};
+      const Place attr_place{place.indent, plain ? node_key : text(node_key, '.', name)};
       std::visit([&](const auto& value) { print_attr(value, attr_place); }, attr.variant());
     }
     out_ << " @" << quoted(node.name);

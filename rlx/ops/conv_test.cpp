@@ -1,28 +1,15 @@
 #include <gtest/gtest.h>
 
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
-#include "rlx/testing.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
-
-Tensor numbered(Shape shape) {  // 1, 2, 3, ...
-  Tensor tensor(DType::f32, std::move(shape));
-  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i + 1));
-  return tensor;
-}
 
 Tensor convolved(const Tensor& x, const Tensor& w, const ConvOptions& options = {}) {
   Graph graph;
   graph.output("y", conv(graph.input("x", x.type()), graph.input("w", w.type()), {}, options));
   return evaluate(graph, {{"x", x}, {"w", w}}).outputs.at("y");
-}
-
-void expect_tensor(const Tensor& got, const Shape& shape, const std::vector<double>& wanted) {
-  EXPECT_EQ(got.shape(), shape);
-  ASSERT_EQ(got.count(), static_cast<int64_t>(wanted.size()));
-  for (int64_t i = 0; i < got.count(); ++i) EXPECT_EQ(got.at(i), wanted[size_t(i)]) << "at " << i;
 }
 
 std::string error_of(const TensorType& x, const TensorType& w, const ConvOptions& options = {}) {

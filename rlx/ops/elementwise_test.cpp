@@ -7,6 +7,7 @@
 
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
@@ -44,15 +45,6 @@ void expect_values(const Tensor& got, std::initializer_list<double> wanted) {
       EXPECT_NEAR(got.at(i), value, 1e-6 * std::fmax(1, std::fabs(value))) << "element " << i;
     ++i;
   }
-}
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(Elementwise, FunctionsKeepIeeesEnds) {
@@ -247,19 +239,19 @@ TEST(Elementwise, ErrorsNameTheOpAndTheOperands) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3})), i = graph.input("i", i32({3})),
               c = graph.input("c", boolean({3}));
-  EXPECT_EQ(message_of([&] { x + i; }),
+  EXPECT_EQ(error_of([&] { x + i; }),
             "add: x is f32[2, 3] and y is i32[3]; cast one to the dtype of the other");
-  EXPECT_EQ(message_of([&] { exp(i); }), "exp: takes floats, got i32[3]");
-  EXPECT_EQ(message_of([&] { c + c; }), "add: takes floats or integers, got bool[3]");
-  EXPECT_EQ(message_of([&] { logical_not(x); }), "not: takes bools, got f32[2, 3]");
-  EXPECT_EQ(message_of([&] { where(x, x, x); }), "where: condition must be bool, got f32[2, 3]");
-  EXPECT_EQ(message_of([&] { x* graph.input("y", f32({2})); }),
+  EXPECT_EQ(error_of([&] { exp(i); }), "exp: takes floats, got i32[3]");
+  EXPECT_EQ(error_of([&] { c + c; }), "add: takes floats or integers, got bool[3]");
+  EXPECT_EQ(error_of([&] { logical_not(x); }), "not: takes bools, got f32[2, 3]");
+  EXPECT_EQ(error_of([&] { where(x, x, x); }), "where: condition must be bool, got f32[2, 3]");
+  EXPECT_EQ(error_of([&] { x* graph.input("y", f32({2})); }),
             "mul: cannot broadcast [2, 3] with [2]: 3 and 2");
-  EXPECT_EQ(message_of([&] { activate(x, "swish"); }),
+  EXPECT_EQ(error_of([&] { activate(x, "swish"); }),
             "activate: activation 'swish' is none of relu, leaky_relu, elu, selu, celu, sigmoid, "
             "hard_sigmoid, silu, hard_swish, mish, tanh, softplus, softsign, gelu, gelu_tanh, "
             "thresholded_relu");
-  EXPECT_EQ(message_of([&] { bitwise_and(x, x); }), "bitwise_and: takes integers, got f32[2, 3]");
+  EXPECT_EQ(error_of([&] { bitwise_and(x, x); }), "bitwise_and: takes integers, got f32[2, 3]");
 }
 
 TEST(Elementwise, UnbroadcastSumsWhatWasRepeated) {

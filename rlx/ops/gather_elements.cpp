@@ -20,14 +20,7 @@ size_t axis_in(const Attrs& attrs, const TensorType& x) {
 Types infer(const InferSite& site) {
   const TensorType &x = site.in(0), &indices = site.in(1);
   const size_t axis = axis_in(site.attrs, x);
-  require(is_integer(indices.dtype) && rank(indices) == rank(x), "gather_elements: indices ",
-          indices, " do not fit ", x);
-  for (size_t d = 0; d < x.shape.size(); ++d) {
-    const Dim &given = indices.shape[d], &there = x.shape[d];
-    require(
-        d == axis || !given.is_number() || !there.is_number() || given.number() <= there.number(),
-        "gather_elements: dim ", d, " of indices ", indices, " is larger than that of ", x);
-  }
+  check_element_indices(site, axis);
   return {{x.dtype, indices.shape}};
 }
 

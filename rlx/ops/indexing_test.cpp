@@ -3,13 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "rlx/codegen/lower_graph.h"
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
-
-using Numbers = std::vector<double>;
 
 Tensor floats(Shape shape, std::initializer_list<double> values) {
   return Tensor::of(DType::f32, std::move(shape), values);
@@ -18,25 +16,10 @@ Tensor list(std::initializer_list<double> values) {
   return Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values);
 }
 
-Numbers elements(const Tensor& tensor) {
-  Numbers values;
-  for (int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.at(i));
-  return values;
-}
-
-// What `build` makes of constants.
-template <class Build>
-Tensor result(const std::vector<Tensor>& operands, Build build) {
-  Graph graph;
-  Values values;
-  for (const Tensor& operand : operands) values.push_back(graph.constant(operand));
-  graph.output("y", build(values));
-  return evaluate(graph, {}).outputs.at("y");
-}
 template <class Build>
 std::string error_of(const std::vector<Tensor>& operands, Build build) {
   try {
-    result(operands, build);
+    result_of(operands, build);
   } catch (const Error& error) {
     return error.what();
   }
@@ -46,20 +29,20 @@ std::string error_of(const std::vector<Tensor>& operands, Build build) {
 const Tensor kTable = floats({3, 2}, {0, 1, 10, 11, 20, 21});
 
 TEST(Gather, TakesRowsAlongAnyAxis) {
-  EXPECT_EQ(elements(result({kTable, list({2, 0, -1})},
-                            [](const Values& v) { return gather(v[0], v[1]); })),
+  EXPECT_EQ(elements(result_of({kTable, list({2, 0, -1})},
+                               [](const Values& v) { return gather(v[0], v[1]); })),
             (Numbers{20, 21, 0, 1, 20, 21}));
-  EXPECT_EQ(
-      elements(result({kTable, list({1})}, [](const Values& v) { return gather(v[0], v[1], -1); })),
-      (Numbers{1, 11, 21}));
+  EXPECT_EQ(elements(result_of({kTable, list({1})},
+                               [](const Values& v) { return gather(v[0], v[1], -1); })),
+            (Numbers{1, 11, 21}));
 }
 
 TEST(Gather, IndicesGiveTheirShapeToTheResult) {
   const Tensor scalar = Tensor::scalar(DType::i32, 1),
                matrix = Tensor::of(DType::u8, {2, 2}, {0, 1, 2, 0});
-  EXPECT_EQ(result({kTable, scalar}, [](const Values& v) { return gather(v[0], v[1]); }).shape(),
+  EXPECT_EQ(result_of({kTable, scalar}, [](const Values& v) { return gather(v[0], v[1]); }).shape(),
             (Shape{2}));
-  EXPECT_EQ(result({kTable, matrix}, [](const Values& v) { return gather(v[0], v[1]); }).shape(),
+  EXPECT_EQ(result_of({kTable, matrix}, [](const Values& v) { return gather(v[0], v[1]); }).shape(),
             (Shape{2, 2, 2}));
 }
 
@@ -70,15 +53,15 @@ TEST(Gather, AnIndexOutOfRangeIsAnErrorWithTheLimit) {
 
 TEST(Scatter, OfDuplicatesTheLastReplaces) {
   const Tensor updates = floats({3, 2}, {1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(elements(result({kTable, list({0, -1, 0}), updates},
-                            [](const Values& v) { return scatter(v[0], v[1], v[2]); })),
+  EXPECT_EQ(elements(result_of({kTable, list({0, -1, 0}), updates},
+                               [](const Values& v) { return scatter(v[0], v[1], v[2]); })),
             (Numbers{5, 6, 10, 11, 3, 4}));
 }
 
 TEST(Scatter, CombinesAllDuplicates) {
   const Tensor updates = floats({3, 2}, {1, 2, 3, 4, 5, 6});
   const auto with = [&](const char* reduction) {
-    return elements(result({kTable, list({0, 2, 0}), updates}, [&](const Values& v) {
+    return elements(result_of({kTable, list({0, 2, 0}), updates}, [&](const Values& v) {
       return scatter(v[0], v[1], v[2], 0, reduction);
     }));
   };
@@ -89,8 +72,8 @@ TEST(Scatter, CombinesAllDuplicates) {
 }
 
 TEST(Scatter, WorksAlongTheLastAxis) {
-  EXPECT_EQ(elements(result({kTable, list({1}), floats({3, 1}, {7, 8, 9})},
-                            [](const Values& v) { return scatter(v[0], v[1], v[2], -1); })),
+  EXPECT_EQ(elements(result_of({kTable, list({1}), floats({3, 1}, {7, 8, 9})},
+                               [](const Values& v) { return scatter(v[0], v[1], v[2], -1); })),
             (Numbers{0, 7, 10, 8, 20, 9}));
 }
 
@@ -139,12 +122,12 @@ TEST(Scatter, ToFewPlacesIsTakenAtOnceUnlessTheOrderMatters) {
 
 TEST(GatherElements, TakesEachAtItsOwnCoordinates) {
   const Tensor at = Tensor::of(DType::i32, {2, 2}, {2, 0, -3, 1});
-  EXPECT_EQ(
-      elements(result({kTable, at}, [](const Values& v) { return gather_elements(v[0], v[1]); })),
-      (Numbers{20, 1, 0, 11}));
+  EXPECT_EQ(elements(result_of({kTable, at},
+                               [](const Values& v) { return gather_elements(v[0], v[1]); })),
+            (Numbers{20, 1, 0, 11}));
   const Tensor columns = Tensor::of(DType::i32, {2, 3}, {1, 0, 1, -1, 0, 0});
-  EXPECT_EQ(elements(result({kTable, columns},
-                            [](const Values& v) { return gather_elements(v[0], v[1], 1); })),
+  EXPECT_EQ(elements(result_of({kTable, columns},
+                               [](const Values& v) { return gather_elements(v[0], v[1], 1); })),
             (Numbers{1, 0, 1, 11, 10, 10}));
 }
 
@@ -160,11 +143,11 @@ TEST(GatherElements, ErrorsNameOpValueAndLimit) {
 TEST(GatherNd, TakesBlocksByTuples) {
   const Tensor pairs = Tensor::of(DType::i64, {2, 2}, {2, 1, -3, 0});
   const auto build = [](const Values& v) { return gather_nd(v[0], v[1]); };
-  EXPECT_EQ(elements(result({kTable, pairs}, build)), (Numbers{21, 0}));
-  EXPECT_EQ(elements(result({kTable, Tensor::of(DType::i64, {1, 1}, {1})}, build)),
+  EXPECT_EQ(elements(result_of({kTable, pairs}, build)), (Numbers{21, 0}));
+  EXPECT_EQ(elements(result_of({kTable, Tensor::of(DType::i64, {1, 1}, {1})}, build)),
             (Numbers{10, 11}));
-  EXPECT_EQ(elements(result({kTable, Tensor::of(DType::i64, {3, 1}, {1, 0, 1})},
-                            [](const Values& v) { return gather_nd(v[0], v[1], 1); })),
+  EXPECT_EQ(elements(result_of({kTable, Tensor::of(DType::i64, {3, 1}, {1, 0, 1})},
+                               [](const Values& v) { return gather_nd(v[0], v[1], 1); })),
             (Numbers{1, 10, 21}));
   EXPECT_EQ(error_of({kTable, Tensor(DType::i64, {2, 3})}, build),
             "gather_nd: tuples of 3 indices after 0 batch dims do not fit f32[3, 2] (rank 2)");
@@ -180,7 +163,7 @@ TEST(ScatterElements, CombinesAtEachPlace) {
   const Tensor at = Tensor::of(DType::i64, {2, 2}, {0, 1, 0, -1});
   const Tensor updates = floats({2, 2}, {5, 6, 7, 8});
   const auto with = [&](const char* reduction) {
-    return elements(result({kTable, at, updates}, [&](const Values& v) {
+    return elements(result_of({kTable, at, updates}, [&](const Values& v) {
       return scatter_elements(v[0], v[1], v[2], 0, reduction);
     }));
   };
@@ -191,8 +174,8 @@ TEST(ScatterElements, CombinesAtEachPlace) {
 
 TEST(ScatterNd, WritesBlocksByTuples) {
   const Tensor rows = Tensor::of(DType::i64, {2, 1}, {2, 0});
-  EXPECT_EQ(elements(result({kTable, rows, floats({2, 2}, {5, 6, 7, 8})},
-                            [](const Values& v) { return scatter_nd(v[0], v[1], v[2]); })),
+  EXPECT_EQ(elements(result_of({kTable, rows, floats({2, 2}, {5, 6, 7, 8})},
+                               [](const Values& v) { return scatter_nd(v[0], v[1], v[2]); })),
             (Numbers{7, 8, 10, 11, 5, 6}));
   EXPECT_EQ(error_of({kTable, rows, floats({2}, {5, 6})},
                      [](const Values& v) { return scatter_nd(v[0], v[1], v[2]); }),
@@ -201,16 +184,16 @@ TEST(ScatterNd, WritesBlocksByTuples) {
 
 TEST(OneHot, IsOffEverywhereForAnIndexOutOfRange) {
   const auto build = [](const Values& v) { return one_hot(v[0], 3); };
-  EXPECT_EQ(elements(result({list({1, -1, 3, -4})}, build)),
+  EXPECT_EQ(elements(result_of({list({1, -1, 3, -4})}, build)),
             (Numbers{0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0}));
-  EXPECT_EQ(elements(result({list({1}), list({2}), list({7, 9})},
-                            [](const Values& v) { return one_hot(v[0], v[1], v[2], 0); })),
+  EXPECT_EQ(elements(result_of({list({1}), list({2}), list({7, 9})},
+                               [](const Values& v) { return one_hot(v[0], v[1], v[2], 0); })),
             (Numbers{7, 9}));
 }
 
 TEST(ReverseSequence, ReversesWhatEachLengthSays) {
   const auto build = [](const Values& v) { return reverse_sequence(v[0], v[1]); };
-  EXPECT_EQ(elements(result({kTable, list({3, 2})}, build)), (Numbers{20, 11, 10, 1, 0, 21}));
+  EXPECT_EQ(elements(result_of({kTable, list({3, 2})}, build)), (Numbers{20, 11, 10, 1, 0, 21}));
   EXPECT_EQ(error_of({kTable, list({4, 0})}, build),
             "reverse_sequence: length 4 is out of range for axis 0 of f32[3, 2] (3)\n"
             "  at node 'reverse_sequence_2'");
@@ -218,10 +201,11 @@ TEST(ReverseSequence, ReversesWhatEachLengthSays) {
 
 TEST(Concat, JoinsAlongAnyAxis) {
   const Tensor more = floats({3, 1}, {5, 6, 7});
-  EXPECT_EQ(elements(result({kTable, more}, [](const Values& v) { return concat(v, 1); })),
+  EXPECT_EQ(elements(result_of({kTable, more}, [](const Values& v) { return concat(v, 1); })),
             (Numbers{0, 1, 5, 10, 11, 6, 20, 21, 7}));
-  EXPECT_EQ(result({kTable, kTable, kTable}, [](const Values& v) { return concat(v, 0); }).shape(),
-            (Shape{9, 2}));
+  EXPECT_EQ(
+      result_of({kTable, kTable, kTable}, [](const Values& v) { return concat(v, 0); }).shape(),
+      (Shape{9, 2}));
   EXPECT_EQ(error_of({kTable, more}, [](const Values& v) { return concat(v, 0); }),
             "concat: dim 1 of f32[3, 2] and of f32[3, 1]: 2 and 1");
 }
@@ -243,8 +227,8 @@ TEST(Concat, OfManyPartsTakesSeveralDispatches) {
 }
 
 TEST(WriteSlice, ReplacesABlock) {
-  EXPECT_EQ(elements(result({kTable, floats({2, 1}, {5, 6}), list({1, 1})},
-                            [](const Values& v) { return write_slice(v[0], v[1], v[2]); })),
+  EXPECT_EQ(elements(result_of({kTable, floats({2, 1}, {5, 6}), list({1, 1})},
+                               [](const Values& v) { return write_slice(v[0], v[1], v[2]); })),
             (Numbers{0, 1, 10, 5, 20, 6}));
 }
 

@@ -1,23 +1,13 @@
 #include <gtest/gtest.h>
 
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
-#include "rlx/testing.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
 
 Tensor u8(Shape shape, std::initializer_list<double> values) {
   return Tensor::of(DType::u8, std::move(shape), values);
-}
-
-template <class F>
-Tensor result_of(const std::vector<Tensor>& operands, F f) {
-  Graph graph;
-  Values values;
-  for (const Tensor& operand : operands) values.push_back(graph.constant(operand));
-  graph.output("y", f(values));
-  return evaluate(graph, {}).outputs.at("y");
 }
 
 void expect_tensor(const Tensor& got, DType dtype, const Shape& shape,

@@ -4,18 +4,10 @@
 
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 void expect_near(const Tensor& got, const std::vector<double>& wanted) {
   ASSERT_EQ(got.count(), static_cast<int64_t>(wanted.size()));
@@ -66,13 +58,13 @@ TEST(LayerNorm, ALargeMeanDoesNotSpoilTheVariance) {
 TEST(LayerNorm, ErrorsNameTheOperand) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3}));
-  EXPECT_EQ(message_of([&] { layer_norm(x, graph.input("g", f32({2})), {}); }),
+  EXPECT_EQ(error_of([&] { layer_norm(x, graph.input("g", f32({2})), {}); }),
             "layer_norm: gamma differs from x in axis 1: 3 and 2");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               layer_norm(x, {}, graph.input("b", f32({2, 3})));
             }),
             "layer_norm: beta is f32[2, 3], x is f32[2, 3] normalised from axis 1 on");
-  EXPECT_EQ(message_of([&] { layer_norm(graph.input("i", i32({2})), {}, {}); }),
+  EXPECT_EQ(error_of([&] { layer_norm(graph.input("i", i32({2})), {}, {}); }),
             "layer_norm: takes floats, got i32[2]");
 }
 

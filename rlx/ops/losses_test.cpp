@@ -5,20 +5,12 @@
 #include "rlx/autodiff/gradient.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
 
 const Tensor kLogits = Tensor::of(DType::f32, {2, 3}, {1, 2, 3, 1000, 0, -1000});
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 Tensor labels_of(std::initializer_list<double> labels) {
   return Tensor::of(DType::i64, {static_cast<int64_t>(labels.size())}, labels);
@@ -121,14 +113,13 @@ TEST(Losses, SymbolsAreCheckedWhenBound) {
 TEST(Losses, ErrorsNameTheOpTheValueAndTheLimit) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3})), z = graph.input("z", i64({4}));
-  EXPECT_EQ(message_of([&] { softmax_cross_entropy(x, z); }),
+  EXPECT_EQ(error_of([&] { softmax_cross_entropy(x, z); }),
             "cross_entropy: labels i64[4] do not fit f32[2, 3]: 4 and 2");
-  EXPECT_EQ(message_of([&] { nll_loss(x, x); }),
-            "nll_loss: labels must be integers, got f32[2, 3]");
-  EXPECT_EQ(message_of([&] { mse(x, x, "median"); }),
+  EXPECT_EQ(error_of([&] { nll_loss(x, x); }), "nll_loss: labels must be integers, got f32[2, 3]");
+  EXPECT_EQ(error_of([&] { mse(x, x, "median"); }),
             "mse: there is no reduction 'median'; it takes none, mean, sum");
   EXPECT_EQ(
-      message_of([&] {
+      error_of([&] {
         class_loss(labels_of({2, 3}), {});
       }),
       "cross_entropy: label 3 is out of range for f32[2, 3] (3 classes)\n  at node 'cross_entropy_2'");

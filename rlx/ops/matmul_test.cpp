@@ -1,17 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "rlx/codegen/lower_graph.h"
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
-
-Tensor numbered(Shape shape) {  // 1, 2, 3, ...
-  Tensor tensor(DType::f32, std::move(shape));
-  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i + 1));
-  return tensor;
-}
 
 Tensor product(const Tensor& a, const Tensor& b, bool transpose_a = false,
                bool transpose_b = false) {
@@ -19,12 +13,6 @@ Tensor product(const Tensor& a, const Tensor& b, bool transpose_a = false,
   graph.output("y", matmul(graph.input("a", a.type()), graph.input("b", b.type()), transpose_a,
                            transpose_b));
   return evaluate(graph, {{"a", a}, {"b", b}}).outputs.at("y");
-}
-
-void expect_tensor(const Tensor& got, const Shape& shape, const std::vector<double>& wanted) {
-  EXPECT_EQ(got.shape(), shape);
-  ASSERT_EQ(got.count(), static_cast<int64_t>(wanted.size()));
-  for (int64_t i = 0; i < got.count(); ++i) EXPECT_EQ(got.at(i), wanted[size_t(i)]) << "at " << i;
 }
 
 std::string error_of(const TensorType& a, const TensorType& b) {

@@ -19,6 +19,7 @@ Places row_places(const TensorType& x, const Dim& index_count, size_t axis);
 std::vector<int64_t> row_places(const ReferenceSite& site, size_t axis);
 
 // Elements by their coordinates, but for the one along `axis`; `layout` is that of x.
+void check_element_indices(const InferSite& site, size_t axis);  // operand 1 into operand 0
 Places element_places(const TensorType& x, const Layout& layout, const TensorType& indices,
                       size_t axis);
 std::vector<int64_t> element_places(const ReferenceSite& site, size_t axis);

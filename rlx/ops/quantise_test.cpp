@@ -3,117 +3,94 @@
 #include <cmath>
 
 #include "rlx/autodiff/gradient.h"
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
 
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
-template <class F>
-std::vector<double> made(const std::vector<Tensor>& operands, F f) {
-  Graph graph;
-  Values values;
-  for (const Tensor& operand : operands) values.push_back(graph.constant(operand));
-  graph.output("y", f(values));
-  const Tensor y = evaluate(graph, {}).outputs.at("y");
-  std::vector<double> numbers;
-  for (int64_t i = 0; i < y.count(); ++i) numbers.push_back(y.at(i));
-  return numbers;
-}
-
 Tensor f32_of(Shape shape, std::initializer_list<double> values) {
   return Tensor::of(DType::f32, std::move(shape), values);
 }
-using Numbers = std::vector<double>;
-
 TEST(Quantise, RoundsHalvesToEvenAndSaturates) {
   const Tensor x = f32_of({7}, {0.5, 1.5, -0.5, 300, -300, NAN, 5}), scale = f32_of({}, {1});
   const Tensor zero = Tensor::scalar(DType::u8, 128);
-  EXPECT_EQ(made({x, scale, zero}, [](const Values& v) { return quantise(v[0], v[1], v[2]); }),
+  EXPECT_EQ(elements({x, scale, zero}, [](const Values& v) { return quantise(v[0], v[1], v[2]); }),
             (Numbers{128, 130, 128, 255, 0, 128, 133}));
-  EXPECT_EQ(
-      made({x, scale}, [](const Values& v) { return quantise(v[0], v[1], {}, {.to = DType::i8}); }),
-      (Numbers{0, 2, 0, 127, -128, 0, 5}));
+  EXPECT_EQ(elements({x, scale},
+                     [](const Values& v) { return quantise(v[0], v[1], {}, {.to = DType::i8}); }),
+            (Numbers{0, 2, 0, 127, -128, 0, 5}));
 }
 
 TEST(Quantise, ScalesGoWithAnAxisOrItsBlocks) {
   const Tensor x = f32_of({2, 3}, {1, 2, 3, 4, 5, 6});
   const auto axis = [](const Values& v) { return quantise(v[0], v[1], {}, {.axis = 1}); };
-  EXPECT_EQ(made({x, f32_of({3}, {1, 2, 3})}, axis), (Numbers{1, 1, 1, 4, 2, 2}));
+  EXPECT_EQ(elements({x, f32_of({3}, {1, 2, 3})}, axis), (Numbers{1, 1, 1, 4, 2, 2}));
   const auto rows = [](const Values& v) { return quantise(v[0], v[1], {}, {.axis = 0}); };
-  EXPECT_EQ(made({x, f32_of({2}, {1, 2})}, rows), (Numbers{1, 2, 3, 2, 2, 3}));
+  EXPECT_EQ(elements({x, f32_of({2}, {1, 2})}, rows), (Numbers{1, 2, 3, 2, 2, 3}));
   const auto blocks = [](const Values& v) {
     return quantise(v[0], v[1], {}, {.axis = 1, .block = 2});
   };
-  EXPECT_EQ(made({x, f32_of({2, 2}, {1, 3, 2, 6})}, blocks), (Numbers{1, 2, 1, 2, 2, 1}));
+  EXPECT_EQ(elements({x, f32_of({2, 2}, {1, 3, 2, 6})}, blocks), (Numbers{1, 2, 1, 2, 2, 1}));
   const auto whole = [](const Values& v) {
     return dequantise(v[0], v[1], {}, {.axis = 1, .block = 3});
   };
   EXPECT_EQ(
-      made({Tensor::of(DType::u8, {2, 3}, {1, 2, 3, 4, 5, 6}), f32_of({2, 1}, {1, 10})}, whole),
+      elements({Tensor::of(DType::u8, {2, 3}, {1, 2, 3, 4, 5, 6}), f32_of({2, 1}, {1, 10})}, whole),
       (Numbers{1, 2, 3, 40, 50, 60}));
 }
 
 TEST(Quantise, DequantiseTakesTheZeroPointOff) {
   const Tensor x = Tensor::of(DType::u8, {3}, {0, 128, 255});
-  EXPECT_EQ(made({x, f32_of({}, {0.5}), Tensor::scalar(DType::u8, 128)},
-                 [](const Values& v) { return dequantise(v[0], v[1], v[2]); }),
+  EXPECT_EQ(elements({x, f32_of({}, {0.5}), Tensor::scalar(DType::u8, 128)},
+                     [](const Values& v) { return dequantise(v[0], v[1], v[2]); }),
             (Numbers{-64, 0, 63.5}));
 }
 
 // The example of ONNX's DynamicQuantizeLinear.
 TEST(Quantise, DynamicQuantiseFindsScaleAndZeroPoint) {
   const Tensor x = f32_of({6}, {0, 2, -3, -2.5, 1.34, 0.5});
-  EXPECT_EQ(made({x}, [](const Values& v) { return dynamic_quantise(v[0]).y; }),
+  EXPECT_EQ(elements({x}, [](const Values& v) { return dynamic_quantise(v[0]).y; }),
             (Numbers{153, 255, 0, 26, 221, 179}));
-  EXPECT_EQ(made({x}, [](const Values& v) { return dynamic_quantise(v[0]).zero_point; }),
+  EXPECT_EQ(elements({x}, [](const Values& v) { return dynamic_quantise(v[0]).zero_point; }),
             (Numbers{153}));
-  EXPECT_NEAR(made({x}, [](const Values& v) { return dynamic_quantise(v[0]).scale; })[0],
+  EXPECT_NEAR(elements({x}, [](const Values& v) { return dynamic_quantise(v[0]).scale; })[0],
               0.0196078438, 1e-9);
 }
 
 TEST(FakeQuantise, ItsGradientIsStraightThroughWithinTheRange) {
   const Tensor x = f32_of({4}, {0.3, 1.2, 5, -9}), scale = f32_of({}, {0.5});
-  EXPECT_EQ(made({x, scale}, [](const Values& v) { return fake_quantise(v[0], v[1], 4); }),
+  EXPECT_EQ(elements({x, scale}, [](const Values& v) { return fake_quantise(v[0], v[1], 4); }),
             (Numbers{0.5, 1, 3.5, -4}));
   const auto dx = [](const char* estimator, size_t of) {
     return [=](const Values& v) {
       return gradient(sum(fake_quantise(v[0], v[1], 4, estimator)), {v[of]})[0];
     };
   };
-  EXPECT_EQ(made({x, scale}, dx("clipped", 0)), (Numbers{1, 1, 0, 0}));
-  EXPECT_EQ(made({x, scale}, dx("plain", 0)), (Numbers{1, 1, 1, 1}));
-  EXPECT_NEAR(made({x, scale}, dx("clipped", 1))[0], (1 - 0.6) + (2 - 2.4) + 7 - 8, 1e-6);
+  EXPECT_EQ(elements({x, scale}, dx("clipped", 0)), (Numbers{1, 1, 0, 0}));
+  EXPECT_EQ(elements({x, scale}, dx("plain", 0)), (Numbers{1, 1, 1, 1}));
+  EXPECT_NEAR(elements({x, scale}, dx("clipped", 1))[0], (1 - 0.6) + (2 - 2.4) + 7 - 8, 1e-6);
 }
 
 TEST(Quantise, ErrorsNameTheOpTheValueAndTheLimit) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3})), i = graph.input("i", {DType::i8, {2, 3}}),
               scale = graph.input("scale", f32({4})), one = graph.input("one", f32({}));
-  EXPECT_EQ(message_of([&] { quantise(x, one, {}, {.to = DType::i32}); }),
+  EXPECT_EQ(error_of([&] { quantise(x, one, {}, {.to = DType::i32}); }),
             "quantise: makes i8, u8, i16 or u16, not i32");
-  EXPECT_EQ(message_of([&] { quantise(x, scale); }),
+  EXPECT_EQ(error_of([&] { quantise(x, scale); }),
             "quantise: cannot broadcast [2, 3] with [4]: 3 and 4");
-  EXPECT_EQ(message_of([&] { quantise(x, one, {}, {.axis = 1, .block = 2}); }),
+  EXPECT_EQ(error_of([&] { quantise(x, one, {}, {.axis = 1, .block = 2}); }),
             "quantise: f32[] does not hold one for each block of 2 along axis 1 of f32[2, 3]");
-  EXPECT_EQ(message_of([&] { dequantise(x, one); }),
+  EXPECT_EQ(error_of([&] { dequantise(x, one); }),
             "dequantise: takes i8, u8, i16, u16 or i32, got f32[2, 3]");
-  EXPECT_EQ(message_of([&] {
+  EXPECT_EQ(error_of([&] {
               dequantise(i, one, graph.input("z", {DType::u8, {}}));
             }),
             "dequantise: zero_point is u8[], it needs to be i8");
-  EXPECT_EQ(message_of([&] { fake_quantise(x, one, 32); }),
+  EXPECT_EQ(error_of([&] { fake_quantise(x, one, 32); }),
             "fake_quantise: 32 bits are not in [2, 16]");
-  EXPECT_EQ(message_of([&] { fake_quantise(x, one, 8, "tanh"); }),
+  EXPECT_EQ(error_of([&] { fake_quantise(x, one, 8, "tanh"); }),
             "fake_quantise: there is no estimator 'tanh'; it takes plain, clipped");
   EXPECT_EQ(quantise(graph.input("s", f32({"n", 3})), one).shape(), (Dims{"n", 3}));
 }

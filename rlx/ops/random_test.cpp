@@ -6,20 +6,12 @@
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/philox.h"
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
 
 const Tensor kSeed = Tensor::of(DType::u32, {2}, {1234, 5});
-
-std::string message_of(const std::function<void()>& action) {
-  try {
-    action();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 template <class F>
 Tensor made(F f) {
@@ -128,16 +120,16 @@ TEST(Random, ErrorsNameTheOpTheValueAndTheLimit) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3})), seed = graph.input("seed", i64({})),
               three = graph.input("three", i64({3}));
-  EXPECT_EQ(message_of([&] { dropout(x, seed, 1.5); }), "dropout: ratio 1.5 is not in [0, 1]");
-  EXPECT_EQ(message_of([&] { random_uniform(three, {2}); }),
+  EXPECT_EQ(error_of([&] { dropout(x, seed, 1.5); }), "dropout: ratio 1.5 is not in [0, 1]");
+  EXPECT_EQ(error_of([&] { random_uniform(three, {2}); }),
             "random_uniform: seed must be one integer or two, got i64[3]");
-  EXPECT_EQ(message_of([&] { random_normal(seed, {2}, 0, 1, DType::i32); }),
+  EXPECT_EQ(error_of([&] { random_normal(seed, {2}, 0, 1, DType::i32); }),
             "random_normal: makes floats, not i32");
-  EXPECT_EQ(message_of([&] { sample(x, seed, seed, {.temperature = -1}); }),
+  EXPECT_EQ(error_of([&] { sample(x, seed, seed, {.temperature = -1}); }),
             "sample: temperature -1 is below 0");
-  EXPECT_EQ(message_of([&] { sample(x, seed, seed, {.top_p = 1.5}); }),
+  EXPECT_EQ(error_of([&] { sample(x, seed, seed, {.top_p = 1.5}); }),
             "sample: top_p 1.5 is not in [0, 1]");
-  EXPECT_EQ(message_of([&] { sample(x, seed, three); }),
+  EXPECT_EQ(error_of([&] { sample(x, seed, three); }),
             "sample: step must be one integer, got i64[3]");
   EXPECT_EQ(random_uniform(seed, {"n", 2}).shape(), (Dims{"n", 2}));
   EXPECT_EQ(sample(graph.input("y", f32({"n", 5})), seed, seed).shape(), (Dims{"n"}));

@@ -2,18 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
-#include "rlx/testing.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
-
-Tensor counting_from_one(Shape shape) {
-  Tensor tensor(DType::f32, std::move(shape));
-  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i + 1));
-  return tensor;
-}
 
 Tensor resized(const Tensor& x, const Dims& sizes, const ResizeOptions& options) {
   Graph graph;
@@ -21,70 +14,66 @@ Tensor resized(const Tensor& x, const Dims& sizes, const ResizeOptions& options)
   return evaluate(graph, {}).outputs.at("y");
 }
 
-void expect_near(const Tensor& got, const Shape& shape, const std::vector<double>& want) {
-  ASSERT_EQ(got.shape(), shape);
-  for (size_t i = 0; i < want.size(); ++i)
-    EXPECT_NEAR(got.at(static_cast<int64_t>(i)), want[i], 2e-6) << "element " << i;
-}
-
 TEST(Resize, NearestRepeatsElements) {
-  expect_near(resized(counting_from_one({2, 2}), {}, {.scales = {2, 3}}), {4, 6},
-              {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4});
-  expect_near(resized(counting_from_one({2, 4}), {}, {.scales = {0.6, 0.6}}), {1, 2}, {1, 3});
+  expect_tensor(resized(numbered({2, 2}), {}, {.scales = {2, 3}}), {4, 6},
+                {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4}, 2e-6);
+  expect_tensor(resized(numbered({2, 4}), {}, {.scales = {0.6, 0.6}}), {1, 2}, {1, 3}, 2e-6);
 }
 
 TEST(Resize, RoundsTiesAsAsked) {
   const auto with = [](const char* rounding) {
-    return resized(counting_from_one({4}), {2}, {.rounding = rounding});
+    return resized(numbered({4}), {2}, {.rounding = rounding});
   };
-  expect_near(with("round_prefer_floor"), {2}, {1, 3});
-  expect_near(with("round_prefer_ceil"), {2}, {2, 4});
-  expect_near(with("floor"), {2}, {1, 3});
-  expect_near(with("ceil"), {2}, {2, 4});
+  expect_tensor(with("round_prefer_floor"), {2}, {1, 3}, 2e-6);
+  expect_tensor(with("round_prefer_ceil"), {2}, {2, 4}, 2e-6);
+  expect_tensor(with("floor"), {2}, {1, 3}, 2e-6);
+  expect_tensor(with("ceil"), {2}, {2, 4}, 2e-6);
 }
 
 TEST(Resize, LinearWeighsNeighbours) {
-  const Tensor square = counting_from_one({2, 2});
-  expect_near(resized(square, {}, {.mode = "linear", .scales = {2, 2}}), {4, 4},
-              {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4});
-  expect_near(
+  const Tensor square = numbered({2, 2});
+  expect_tensor(resized(square, {}, {.mode = "linear", .scales = {2, 2}}), {4, 4},
+                {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4},
+                2e-6);
+  expect_tensor(
       resized(square, {}, {.mode = "linear", .coordinates = "align_corners", .scales = {2, 2}}),
-      {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3});
-  expect_near(resized(counting_from_one({2, 4}), {}, {.mode = "linear", .scales = {0.6, 0.6}}),
-              {1, 2}, {2.6666665, 4.3333331});
+      {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3}, 2e-6);
+  expect_tensor(resized(numbered({2, 4}), {}, {.mode = "linear", .scales = {0.6, 0.6}}), {1, 2},
+                {2.6666665, 4.3333331}, 2e-6);
 }
 
 TEST(Resize, TheLastCornerIsThatOfTheScaledExtent) {
-  expect_near(resized(counting_from_one({2, 4}), {},
-                      {.mode = "linear", .coordinates = "align_corners", .scales = {0.6, 0.6}}),
-              {1, 2}, {1, 3.142857});
+  expect_tensor(resized(numbered({2, 4}), {},
+                        {.mode = "linear", .coordinates = "align_corners", .scales = {0.6, 0.6}}),
+                {1, 2}, {1, 3.142857}, 2e-6);
 }
 
 TEST(Resize, CubicHasFourNeighbours) {
-  expect_near(
-      resized(counting_from_one({4, 4}), {}, {.mode = "cubic", .scales = {2, 2}}), {8, 8},
-      {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375});
+  expect_tensor(
+      resized(numbered({4, 4}), {}, {.mode = "cubic", .scales = {2, 2}}), {8, 8},
+      {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375},
+      2e-6);
 }
 
 TEST(Resize, OutsideMayBeExcluded) {
-  expect_near(
-      resized(counting_from_one({4, 4}), {},
+  expect_tensor(
+      resized(numbered({4, 4}), {},
               {.mode = "cubic", .scales = {2, 2}, .exclude_outside = true, .cubic_a = -0.5}),
-      {8, 8}, {0.55882353, 0.81494204, 1.35698249, 1.89705882});
+      {8, 8}, {0.55882353, 0.81494204, 1.35698249, 1.89705882}, 2e-6);
 }
 
 TEST(Resize, AntialiasingSeesAllThatShrinks) {
-  const Tensor square = counting_from_one({4, 4});
-  expect_near(resized(square, {}, {.mode = "linear", .scales = {0.6, 0.6}, .antialias = true}),
-              {2, 2}, {2.875, 4.5, 9.375, 11});
-  expect_near(resized(square, {}, {.mode = "cubic", .scales = {0.6, 0.6}, .antialias = true}),
-              {2, 2}, {2.5180721, 4.2858863, 9.589329, 11.357142});
+  const Tensor square = numbered({4, 4});
+  expect_tensor(resized(square, {}, {.mode = "linear", .scales = {0.6, 0.6}, .antialias = true}),
+                {2, 2}, {2.875, 4.5, 9.375, 11}, 2e-6);
+  expect_tensor(resized(square, {}, {.mode = "cubic", .scales = {0.6, 0.6}, .antialias = true}),
+                {2, 2}, {2.5180721, 4.2858863, 9.589329, 11.357142}, 2e-6);
 }
 
 TEST(Resize, CropsAndFillsWhatIsOutside) {
   const ResizeOptions crop{
       .mode = "linear", .coordinates = "tf_crop_and_resize", .roi = {0, 2}, .outside_value = 10};
-  expect_near(resized(counting_from_one({3}), {3}, crop), {3}, {1, 3, 10});
+  expect_tensor(resized(numbered({3}), {3}, crop), {3}, {1, 3, 10}, 2e-6);
 }
 
 TEST(Resize, ExtentsFollowSymbols) {

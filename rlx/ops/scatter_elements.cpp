@@ -20,16 +20,12 @@ size_t axis_in(const Attrs& attrs, const TensorType& x) {
 Types infer(const InferSite& site) {
   const TensorType &x = site.in(0), &indices = site.in(1), &updates = site.in(2);
   const size_t axis = axis_in(site.attrs, x);
-  require(is_integer(indices.dtype) && rank(indices) == rank(x) && rank(updates) == rank(x),
-          "scatter_elements: indices ", indices, " and updates ", updates, " do not fit ", x);
+  check_element_indices(site, axis);
+  require(rank(updates) == rank(x), "scatter_elements: updates ", updates, " do not fit ", x);
   check_scatter(site);
-  for (size_t d = 0; d < x.shape.size(); ++d) {
-    const Dim &given = indices.shape[d], &there = x.shape[d];
-    site.equal(updates.shape[d], given, text("dim ", d, " of updates ", updates, " at ", indices));
-    require(
-        d == axis || !given.is_number() || !there.is_number() || given.number() <= there.number(),
-        "scatter_elements: dim ", d, " of indices ", indices, " is larger than that of ", x);
-  }
+  for (size_t d = 0; d < x.shape.size(); ++d)
+    site.equal(updates.shape[d], indices.shape[d],
+               text("dim ", d, " of updates ", updates, " at ", indices));
   return {x};
 }
 

@@ -4,20 +4,11 @@
 
 #include <cmath>
 
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
-#include "rlx/testing.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
-
-using Numbers = std::vector<double>;
-
-Numbers elements(const Tensor& tensor) {
-  Numbers values;
-  for (int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.at(i));
-  return values;
-}
 
 template <class Build>
 Tensor result(const Tensor& x, Build build) {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/testing.h"
 
 namespace rlx {
 namespace {
@@ -19,12 +19,6 @@ Tensor counting(Shape shape, DType dtype = DType::f32) {
 
 Tensor list(std::initializer_list<double> values) {
   return Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values);
-}
-
-std::vector<double> elements(const Tensor& tensor) {
-  std::vector<double> values;
-  for (int64_t i = 0; i < tensor.count(); ++i) values.push_back(tensor.at(i));
-  return values;
 }
 
 // What `build` makes of an input x of type `type`, run on `x` and other inputs.

@@ -38,7 +38,7 @@ class Contract : public testing::TestWithParam<size_t> {
   const Device& device() const { return test_devices()[GetParam()]; }
 };
 INSTANTIATE_TEST_SUITE_P(EveryDevice, Contract, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& info) { return test_devices()[info.param].name(); });
+                         [](const auto& test) { return test_devices()[test.param].name(); });
 
 TEST_P(Contract, AGrowingExtentCreatesNothing) {
   Graph graph;

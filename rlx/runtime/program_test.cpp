@@ -33,7 +33,7 @@ class Programs : public testing::TestWithParam<size_t> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(EveryDevice, Programs, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& info) { return test_devices()[info.param].name(); });
+                         [](const auto& test) { return test_devices()[test.param].name(); });
 
 Graph affine() {
   Graph graph;
@@ -57,7 +57,9 @@ TEST_P(Programs, ReadOnlyTheOutputsAskedFor) {
   const RunResult result = program.run({{"x", filled({2, 4}, 1)}}, {.outputs = {"z"}});
   EXPECT_EQ(result.tensors.size(), 1u);
   EXPECT_EQ(result.tensors.at("z").at(0), 1);
-  if (on_gpu()) EXPECT_EQ(program.counters().readback_bytes, 2u * 4 * 4);
+  if (on_gpu()) {
+    EXPECT_EQ(program.counters().readback_bytes, 2u * 4 * 4);
+  }
 }
 
 TEST_P(Programs, SubmitOncePerRun) {
@@ -133,7 +135,9 @@ TEST_P(Programs, PassTensorsOnWithoutTheHost) {
 TEST_P(Programs, TakeEmptyTensors) {
   const Program program = compile(affine(), {.device = device()});
   EXPECT_EQ(program.run({{"x", Tensor(DType::f32, {0, 4})}}).at("y").shape(), (Shape{0, 4}));
-  if (on_gpu()) EXPECT_EQ(program.counters().dispatches, 0u);
+  if (on_gpu()) {
+    EXPECT_EQ(program.counters().dispatches, 0u);
+  }
 }
 
 TEST_P(Programs, PassAnInputStraightThrough) {
