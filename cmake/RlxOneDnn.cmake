@@ -1,8 +1,16 @@
-# oneDNN makes products and convolutions fast on the CPU; without it rlx uses loops of its own.
-find_package(dnnl 2 QUIET)
-if(NOT dnnl_FOUND)
+# oneDNN makes products and convolutions fast on the CPU; without it rlx uses loops of its own. Its own
+# CMake file asks for OpenCL, which the CPU does not need.
+find_path(dnnl_include oneapi/dnnl/dnnl.hpp)
+find_library(dnnl_library dnnl)
+set(dnnl_major 0)
+if(dnnl_include AND dnnl_library)
+  file(STRINGS ${dnnl_include}/oneapi/dnnl/dnnl_version.h line REGEX "define DNNL_VERSION_MAJOR")
+  string(REGEX MATCH "[0-9]+" dnnl_major "${line}")
+endif()
+if(NOT dnnl_major EQUAL 2)
   message(STATUS "oneDNN 2 is not installed: products on the CPU will be slow")
   return()
 endif()
-target_link_libraries(rlx_backend_cpu PRIVATE DNNL::dnnl)
+target_include_directories(rlx_backend_cpu PRIVATE ${dnnl_include})
+target_link_libraries(rlx_backend_cpu PRIVATE ${dnnl_library})
 set_source_files_properties(rlx/backend/cpu/onednn.cpp PROPERTIES COMPILE_DEFINITIONS RLX_ONEDNN)

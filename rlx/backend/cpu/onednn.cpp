@@ -2,7 +2,7 @@
 
 #ifdef RLX_ONEDNN
 
-#include <dnnl.hpp>
+#include <oneapi/dnnl/dnnl.hpp>
 
 namespace rlx {
 namespace {
