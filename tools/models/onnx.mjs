@@ -165,7 +165,7 @@ export class Model {
       closeSync(file)
     }
     const opset = (domain, version) => message(8, [bytes(1, domain), int(2, version)])
-    const parts = [int(1, 8), bytes(2, 'rlx'), message(7, this.graph(places)), opset('', this.opset)]
+    const parts = [int(1, this.opset > 17 ? 10 : 8), bytes(2, 'rlx'), message(7, this.graph(places)), opset('', this.opset)]
     if (this.nodes.some((n) => n.domain)) parts.push(opset('com.microsoft', 1))
     writeFileSync(path, Buffer.concat(parts.flat(Infinity)))
   }

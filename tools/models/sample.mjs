@@ -1,6 +1,6 @@
 // What is stored of an output: all of a small one, else elements spread over it; and its sums, which
 // see every element.
-const most = 256
+const most = 48
 
 export function sample(dims, data) {
   const values = Array.from(data, Number)

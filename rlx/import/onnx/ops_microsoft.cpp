@@ -10,8 +10,18 @@ namespace {
 
 using Site = const NodeSite&;
 
+// Matrices whose batches lie between their rows and columns.
+Value batches_first(Value x) {
+  Ints order;
+  for (int64_t d = 1; d + 1 < rank(x.type()); ++d) order.push_back(d);
+  order.push_back(0);
+  order.push_back(rank(x.type()) - 1);
+  return transpose(x, order);
+}
 Items fused_matmul(Site site) {
-  const Value y = matmul(site.in(0), site.in(1), site.flag("transA"), site.flag("transB"));
+  const Value a = site.flag("transBatchA") ? batches_first(site.in(0)) : site.in(0);
+  const Value b = site.flag("transBatchB") ? batches_first(site.in(1)) : site.in(1);
+  const Value y = matmul(a, b, site.flag("transA"), site.flag("transB"));
   const double alpha = site.real("alpha", 1);
   return {alpha == 1 ? y : y * site.scalar(y.dtype(), alpha)};
 }
@@ -52,11 +62,24 @@ Items simplified(Site site) {
   return {rms_norm(site.in(0), site.in(1), site.integer("axis", -1), site.real("epsilon", 1e-5))};
 }
 
+// Words, positions and segments summed and normalised; how many words of each batch the mask keeps.
+Items embed_layer_norm(Site site) {
+  const Value ids = site.in(0), positions = site.in(3);
+  if (rank(ids.type()) != 2) site.fail_node("input_ids are ", ids.type(), ", not [B, S]");
+  const Value places = site.has(8) ? site.in(8) : counting(ids, ids.shape()[1], DType::i32);
+  Value sum = gather(site.in(2), ids) + gather(positions, places);
+  if (site.has(1)) sum = sum + gather(site.in(4), site.in(1));
+  const Value y = layer_norm(sum, site.in(5), site.in(6), -1, site.real("epsilon", 1e-12));
+  const Value none = expand(site.scalar(DType::i32, 0), {ids.shape()[0]});
+  return {y, site.has(7) ? rlx::sum(site.in(7), {1}) : none, sum};
+}
+
 }  // namespace
 
 std::span<const Operator> microsoft_operators() {
   static constexpr Operator kOperators[] = {
       {"BiasGelu", bias_gelu},
+      {"EmbedLayerNormalization", embed_layer_norm},
       {"FastGelu", fast_gelu},
       {"FusedMatMul", fused_matmul},
       {"Gelu", gelu_operator},
