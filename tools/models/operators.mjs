@@ -143,8 +143,12 @@ function groupQueryAttention() {
   const alone = [m.floats('alone_q', 1, length, num_heads * of), m.floats('alone_k', 1, length, kv_num_heads * of), m.floats('alone_v', 1, length, kv_num_heads * of)]
   const before = [m.floats('before_k', 1, kv_num_heads, 4, of), m.floats('before_v', 1, kv_num_heads, 4, of)]
   m.call(type, [['several', 'f32', 1, length, num_heads * of], ['several_k', 'f32', 1, kv_num_heads, 7, of], ['several_v', 'f32', 1, kv_num_heads, 7, of]], [...alone, ...before, m.constant(tensor('i32', [1], [6])), total(7), ...tables], { ...options, do_rotary: 1, local_window_size: 3 })
+  // A cache with room for more than it holds.
+  const room = [m.floats('room_k', batch, kv_num_heads, 7, of), m.floats('room_v', batch, kv_num_heads, 7, of)]
+  m.call(type, [y('roomy'), 'roomy_k', 'roomy_v'], [q, k, v, ...room, ...prompt, ...tables], { ...options, do_rotary: 1 })
+  m.call(type, [y('roomy_next', 1), 'roomy_next_k', 'roomy_next_v'], [...one, ...room, ...next, ...tables], { ...options, do_rotary: 1 })
   // What lies behind the keys of the shorter batch is nobody's business.
-  m.call(type, [y('shorter', 1), 'shorter_k', 'shorter_v'], [...one, ...past, fedLast, total(5), ...tables], { ...options, do_rotary: 1 })
+  m.call(type, [y('shorter', 1), 'shorter_k', 'shorter_v'], [...one, ...past, fedLast, m.feed('total', scalar(5, 'i32')), ...tables], { ...options, do_rotary: 1 })
   return m.done()
 }
 
@@ -210,7 +214,7 @@ function quantisedLstm(exact = false) {
   const bias = m.keep('bias', directions, 2 * columns)
   const weights = (name, rows, perColumn) => {
     const bytes = integers(name, 'i8', [directions, rows, columns], -128, 128), extents = perColumn ? [directions, columns] : [directions]
-    const scale = uniform(`${name}.scale`, extents, 0.002, 0.006), zero = integers(`${name}.zero`, 'i8', extents, -3, 4)
+    const scale = uniform(`${name}.scale`, extents, 0.002, 0.006), zero = integers(`${name}.zero`, 'i8', extents, ...(perColumn ? [0, 1] : [-3, 4]))
     if (!exact) return [m.weight(name, bytes), m.weight(`${name}.scale`, scale), m.weight(`${name}.zero`, zero)]
     const floats = new Float32Array(directions * columns * rows)
     for (let d = 0; d < directions; ++d)
@@ -275,7 +279,30 @@ function decoder(name, past, mask) {
   return m.done()
 }
 
+// Bodies that read what is around them: a branch that data decide, a loop that stops by itself.
+function control() {
+  const m = new Family('control')
+  const x = m.floats('x', 3, 4), w = m.keep('w', 4, 4), limit = m.feed('limit', scalar(1))
+  const body = (name) => new Model(name)
+  const then = body('then'), otherwise = body('otherwise')
+  then.op('MatMul', [x, w], {}, { outputs: [then.output('product', 'f32', [3, 4])] })
+  otherwise.op('Relu', [x], {}, { outputs: [otherwise.output('positive', 'f32', [3, 4])] })
+  const large = m.op('Greater', [m.op('ReduceSum', [x], { keepdims: 0 }), limit])
+  m.call('If', [['branch', 'f32', 3, 4]], [large], { then_branch: then, else_branch: otherwise }, '')
+  const step = body('step')
+  step.input('i', 'i64', []), step.input('going', 'bool', []), step.input('carried', 'f32', [3, 4])
+  const grown = step.op('Tanh', [step.op('MatMul', ['carried', w])])
+  const next = step.op('Add', [grown, step.op('Mul', [x, step.constant(scalar(0.5))])])
+  step.op('Less', ['i', step.constant(scalar(3, 'i64'))], {}, { outputs: [step.output('still', 'bool', [])] })
+  step.op('Identity', [next], {}, { outputs: [step.output('after', 'f32', [3, 4])] })
+  step.op('ReduceSum', [next, step.constant(tensor('i64', [1], [0]))], { keepdims: 0 }, { outputs: [step.output('row', 'f32', [4])] })
+  const loop = [m.constant(scalar(10, 'i64')), m.constant(scalar(1, 'bool')), x]
+  m.call('Loop', [['last', 'f32', 3, 4], ['rows', 'f32', 'steps', 4]], loop, { body: step }, '')
+  return m.done()
+}
+
 export const operators = {
+  control,
   'ms-decoder-prompt': () => decoder('ms-decoder-prompt', 0, [[1, 1, 1, 1]]),
   'ms-decoder-next': () => decoder('ms-decoder-next', 4, [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]),
   'ms-attention': attention,

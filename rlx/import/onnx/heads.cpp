@@ -37,7 +37,9 @@ Value rotary_embedding(const NodeSite& site, Value x, Rotation rotation) {
   if (heads == 0) {
     if (turned > 0 || !half.is_number() || half.is(0) || !x.shape().back().is_number())
       site.fail_node("num_heads must be given");
-    heads = x.shape().back().number() / (2 * half.number());
+    const int64_t width = x.shape().back().number(), size = 2 * half.number();
+    if (width % size != 0) site.fail_node(x.type(), " cannot be parted into heads of ", size);
+    heads = width / size;
   }
   return join_heads(rotate(part_heads(site, x, heads), rotation));
 }

@@ -147,38 +147,34 @@ Items multi_head_attention(Site site) {
 // What is known of the cache. Batches may have seen different numbers of keys.
 struct Cache {
   bool exists = false;
-  Dim capacity = 0;   // keys the past has room for
-  Dim kept = 0;       // keys after this run
   bool full = false;  // the past is full in every batch: keys are just appended
   Value seen = {};    // of each batch, i32[B]
+  Value places = {};  // 0, 1, .. of the keys after this run, i32
 };
 
 constexpr size_t kPastKey = 3, kPastValue = 4, kLastKeys = 5, kTotal = 6;
 
-Cache cache_of(Site site, const Dim& batches, const Dim& queries) {
+Value extent(Value x, int64_t axis) {
+  return cast(squeeze(shape_of(x, axis, axis + 1), {0}), DType::i32);
+}
+
+Cache cache_of(Site site, Value q) {
   Cache cache;
   cache.exists = site.has(kPastKey) && !site.in(kPastKey).shape().at(2).is(0);
-  cache.kept = queries;
   if (!cache.exists) return cache;
-  cache.capacity = site.in(kPastKey).shape()[2];
-  const Dims totals = site.known_dims(kTotal);
-  if (totals.size() != 1) site.fail_node("total_sequence_length must be one number");
-  cache.kept = max(cache.capacity, totals[0]);
+  const Value past = site.in(kPastKey), given = cast(site.in(kTotal), DType::i32);
+  const Value total = given.shape().empty() ? given : reshape(given, Dims{});
+  const Dim &batches = q.shape()[0], &queries = q.shape()[1], &capacity = past.shape()[2];
+  const auto& known = total.producer().host_values[static_cast<size_t>(total.result)];
   // The longest of the batches has seen total - queries keys; a single one is the longest.
-  cache.full = batches.is(1) && totals[0] == cache.capacity + queries;
-  if (cache.full) {
-    cache.kept = totals[0];
-    return cache;
-  }
-  const Value last = cast(site.in(kLastKeys), DType::i32);
-  const auto number = [&](const Dim& dim) {
-    return dim.is_number() ? site.scalar(DType::i32, static_cast<double>(dim.number()))
-                           : cast(reshape(size_of(counting(last, dim)), Dims{}), DType::i32);
-  };
+  cache.full = batches.is(1) && known && known->elements[0] == capacity + queries;
+  if (cache.full) return cache;
+  const auto number = [&](double v) { return site.scalar(DType::i32, v); };
+  cache.places = known ? counting(q, max(capacity, known->elements[0]), DType::i32)
+                       : range(number(0), maximum(total, extent(past, 2)), number(1));
   // A run with as many queries as keys is a prompt, whatever the cache's room.
-  const Value first = equal(number(totals[0]), number(queries));
-  const Value seen = last + site.scalar(DType::i32, 1) - number(queries);
-  cache.seen = where(first, site.scalar(DType::i32, 0), seen);
+  const Value seen = cast(site.in(kLastKeys), DType::i32) + number(1) - extent(q, 1);
+  cache.seen = where(equal(total, extent(q, 1)), number(0), seen);
   return cache;
 }
 
@@ -186,17 +182,12 @@ Cache cache_of(Site site, const Dim& batches, const Dim& queries) {
 Value extended(Site site, const Cache& cache, Value past, Value added) {
   const Value all = concat({swap_heads(past), added}, 1);
   if (cache.full) return all;
-  const Value place = counting(past, cache.kept, DType::i32);
-  const Value number = unsqueeze(cache.seen, {1});
-  const auto length = [&](const Value& x) {
-    return cast(squeeze(shape_of(x, 1, 2), {0}), DType::i32);
-  };
-  const Value beyond = place - number;
+  const auto number = [&](double v) { return site.scalar(DType::i32, v); };
+  const Value beyond = cache.places - unsqueeze(cache.seen, {1});
   const Value is_new =
-      logical_and(greater_equal(beyond, site.scalar(DType::i32, 0)), less(beyond, length(added)));
-  const Value capacity = length(swap_heads(past));
+      logical_and(greater_equal(beyond, number(0)), less(beyond, extent(added, 1)));
   const Value from =
-      where(is_new, capacity + beyond, minimum(place, length(all) - site.scalar(DType::i32, 1)));
+      where(is_new, extent(past, 2) + beyond, minimum(cache.places, extent(all, 1) - number(1)));
   return gather_nd(all, unsqueeze(from, {-1}), 1);
 }
 
@@ -216,13 +207,12 @@ Items group_query_attention(Site site) {
     if (site.flag(name)) site.fail_node(name, " is not there");
   const int64_t heads = site.integer("num_heads"), kv_heads = site.integer("kv_num_heads");
   Parts parts = group_parts(site, heads, kv_heads);
-  const Dim batches = parts.q.shape()[0], queries = parts.q.shape()[1];
-  const Cache cache = cache_of(site, batches, queries);
+  const Cache cache = cache_of(site, parts.q);
 
   // Where the queries are: [S], or [B, S].
-  Value positions = counting(parts.q, queries, DType::i32);
+  Value positions = counting(parts.q, parts.q.shape()[1], DType::i32);
   if (cache.full)
-    positions = positions + cast(squeeze(shape_of(site.in(kPastKey), 2, 3), {0}), DType::i32);
+    positions = positions + extent(site.in(kPastKey), 2);
   else if (cache.exists)
     positions = positions + unsqueeze(cache.seen, {1});
   if (site.flag("do_rotary")) {
@@ -243,12 +233,11 @@ Items group_query_attention(Site site) {
     parts.v = extended(site, cache, site.in(kPastValue), parts.v);
   }
   if (cache.exists && !cache.full) {
-    const Value key = counting(parts.q, cache.kept, DType::i32);
     const Value query = unsqueeze(positions, {1, 3});
-    mask = less_equal(key, query);
+    mask = less_equal(cache.places, query);
     if (window > 0) {
       const Value first = query - site.scalar(DType::i32, static_cast<double>(window));
-      mask = logical_and(mask, greater(key, first));
+      mask = logical_and(mask, greater(cache.places, first));
     }
   } else {
     options.causal = true;
