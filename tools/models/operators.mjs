@@ -143,6 +143,10 @@ function groupQueryAttention() {
   const alone = [m.floats('alone_q', 1, length, num_heads * of), m.floats('alone_k', 1, length, kv_num_heads * of), m.floats('alone_v', 1, length, kv_num_heads * of)]
   const before = [m.floats('before_k', 1, kv_num_heads, 4, of), m.floats('before_v', 1, kv_num_heads, 4, of)]
   m.call(type, [['several', 'f32', 1, length, num_heads * of], ['several_k', 'f32', 1, kv_num_heads, 7, of], ['several_v', 'f32', 1, kv_num_heads, 7, of]], [...alone, ...before, m.constant(tensor('i32', [1], [6])), total(7), ...tables], { ...options, do_rotary: 1, local_window_size: 3 })
+  m.call(type, all('smooth', length, length), [q, k, v, ...nothing, ...prompt], { ...options, smooth_softmax: 1 })
+  const sinks = m.keep('sinks', num_heads), added = m.floats('added', 1, 1, 1, 5)
+  m.call(type, all('sink', 1, 5), [...one, ...past, ...next, ...tables, null, null, sinks], { ...options, do_rotary: 1, local_window_size: 3 })
+  m.call(type, all('added_scores', 1, 5), [...one, ...past, ...next, null, null, null, added], options)
   // A cache with room for more than it holds.
   const room = [m.floats('room_k', batch, kv_num_heads, 7, of), m.floats('room_v', batch, kv_num_heads, 7, of)]
   m.call(type, [y('roomy'), 'roomy_k', 'roomy_v'], [q, k, v, ...room, ...prompt, ...tables], { ...options, do_rotary: 1 })

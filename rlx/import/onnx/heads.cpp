@@ -2,6 +2,13 @@
 
 namespace rlx::onnx {
 
+int64_t head_count(const NodeSite& site, const char* attribute) {
+  constexpr int64_t kMost = 1 << 20;
+  const int64_t heads = site.integer(attribute);
+  if (heads < 1 || heads > kMost) site.fail_node(attribute, " is ", heads);
+  return heads;
+}
+
 Value part_heads(const NodeSite& site, Value x, int64_t heads) {
   const Dims& dims = x.shape();
   if (dims.size() != 3) site.fail_node("needs [B, S, heads * size], it is given ", x.type());
@@ -25,6 +32,7 @@ Value rotate(Value x, const Rotation& rotation) {
 Value rotary_embedding(const NodeSite& site, Value x, Rotation rotation) {
   rotation.interleaved = site.flag("interleaved");
   const int64_t turned = site.integer("rotary_embedding_dim", 0);
+  if (rotation.cos.shape().empty()) site.fail_node("a table is ", rotation.cos.type());
   const Dim& half = rotation.cos.shape().back();
   if (turned > 0 && !half.is(turned / 2))
     site.fail_node("rotary_embedding_dim ", turned, " needs tables of ", turned / 2,

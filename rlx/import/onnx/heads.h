@@ -6,6 +6,8 @@
 
 namespace rlx::onnx {
 
+// An attribute that is a number of heads.
+int64_t head_count(const NodeSite& site, const char* attribute);
 // x [B, S, H * D] as [B, S, H, D].
 Value part_heads(const NodeSite& site, Value x, int64_t heads);
 // Back again.

@@ -57,6 +57,10 @@ Value attend(Site site, const Parts& parts, Value mask, Value added) {
   return join_heads(attention(q, parts.k, parts.v, bias, options));
 }
 
+void require_rank(Site site, size_t i, int64_t wanted) {
+  if (rank(site.in(i).type()) != wanted)
+    site.fail_node("input ", i, " is ", site.in(i).type(), ", it needs ", wanted, " dims");
+}
 void refuse(Site site, size_t i, const char* what) {
   if (site.has(i)) site.fail_node("input ", i, " (", what, ") is not there");
 }
@@ -67,18 +71,19 @@ Items attention_operator(Site site) {
   refuse(site, 6, "past_sequence_length");
   if (site.flag("do_rotary")) site.fail_node("do_rotary is not there");
   const Value x = site.in(0), w = site.in(1);
-  const int64_t heads = site.integer("num_heads");
-  const Dim& columns = w.shape().back();
-  if (rank(w.type()) != 2 || !columns.is_number())
+  const int64_t heads = head_count(site, "num_heads");
+  if (rank(w.type()) != 2 || !w.shape()[1].is_number())
     site.fail_node("weights are ", w.type(), ", not [input, q + k + v]");
-  const int64_t third = columns.number() / 3;
-  const Ints widths = site.ints("qkv_hidden_sizes", {third, third, third});
-  if (widths.size() != 3 || widths[0] + widths[1] + widths[2] != columns.number())
-    site.fail_node("qkv_hidden_sizes do not make ", columns, " columns of weights");
+  int64_t columns = w.shape()[1].number();
+  const Ints widths = site.ints("qkv_hidden_sizes", {columns / 3, columns / 3, columns / 3});
+  for (const int64_t width : widths) columns = width < 0 || width > columns ? -1 : columns - width;
+  if (widths.size() != 3 || columns != 0)
+    site.fail_node("qkv_hidden_sizes do not make the columns of weights ", w.type());
   const Qkv made = qkv_linear(x, w, site.maybe(2), widths[0], widths[1], widths[2]);
   Parts parts{part_heads(site, made.q, heads), part_heads(site, made.k, heads),
               part_heads(site, made.v, heads)};
   if (site.has(4)) {
+    require_rank(site, 4, 5);
     const auto before = [&](int64_t i) {
       return swap_heads(squeeze(slice(site.in(4), {i}, {i + 1}, {0}), {0}));
     };
@@ -135,7 +140,7 @@ Parts multi_head_parts(Site site, int64_t heads) {
 Items multi_head_attention(Site site) {
   refuse(site, 8, "past_sequence_length");
   refuse(site, 9, "cache_indirection");
-  Parts parts = multi_head_parts(site, site.integer("num_heads"));
+  Parts parts = multi_head_parts(site, head_count(site, "num_heads"));
   if (site.has(6)) parts.k = concat({swap_heads(site.in(6)), parts.k}, 1);
   if (site.has(7)) parts.v = concat({swap_heads(site.in(7)), parts.v}, 1);
   return {attend(site, parts, site.maybe(4), site.maybe(5)), swap_heads(parts.k),
@@ -160,7 +165,8 @@ Value extent(Value x, int64_t axis) {
 
 Cache cache_of(Site site, Value q) {
   Cache cache;
-  cache.exists = site.has(kPastKey) && !site.in(kPastKey).shape().at(2).is(0);
+  if (site.has(kPastKey)) require_rank(site, kPastKey, 4);
+  cache.exists = site.has(kPastKey) && !site.in(kPastKey).shape()[2].is(0);
   if (!cache.exists) return cache;
   const Value past = site.in(kPastKey), given = cast(site.in(kTotal), DType::i32);
   const Value total = given.shape().empty() ? given : reshape(given, Dims{});
@@ -173,7 +179,8 @@ Cache cache_of(Site site, Value q) {
   cache.places = known ? counting(q, max(capacity, known->elements[0]), DType::i32)
                        : range(number(0), maximum(total, extent(past, 2)), number(1));
   // A run with as many queries as keys is a prompt, whatever the cache's room.
-  const Value seen = cast(site.in(kLastKeys), DType::i32) + number(1) - extent(q, 1);
+  const Value last = reshape(cast(site.in(kLastKeys), DType::i32), {batches});
+  const Value seen = last + number(1) - extent(q, 1);
   cache.seen = where(equal(total, extent(q, 1)), number(0), seen);
   return cache;
 }
@@ -201,11 +208,38 @@ Parts group_parts(Site site, int64_t heads, int64_t kv_heads) {
   return {parts[0], parts[1], parts[2]};
 }
 
+// Which keys each query sees, [B, 1, S, T] or [1, 1, S, T].
+Value seen_keys(Site site, Value positions, Value places, int64_t window) {
+  const Value query = unsqueeze(positions, {-1}), seen = less_equal(places, query);
+  const Value first = query - site.scalar(DType::i32, static_cast<double>(window));
+  const Value near = window > 0 ? logical_and(seen, greater(places, first)) : seen;
+  return unsqueeze(near, rank(near.type()) == 3 ? Ints{1} : Ints{0, 1});
+}
+
+// A last key that every query sees, with a score of its own for each head and nothing to give: it
+// takes its share of the softmax.
+struct Sink {
+  Value k, v, bias, mask;
+
+  Sink(Site site, const Parts& parts, Value added, Value seen) {
+    const auto one_more = [](Value x, int64_t axis) {
+      return pad(x, {Dim(0), Dim(1)}, "constant", 0, {axis});
+    };
+    k = one_more(parts.k, 1), v = one_more(parts.v, 1);
+    const Value last =
+        expand(site.scalar(DType::boolean, 1), {seen.shape()[0], 1, seen.shape()[2], 1});
+    mask = concat({seen, last}, 3);
+    const Value nothing = site.scalar(parts.q.dtype(), 0);
+    const Value score = site.has(11) ? reshape(site.in(11), {Dim(-1), 1, 1}) : nothing;
+    const Value is_last = equal(counting(k, k.shape()[1], DType::i32), extent(parts.k, 1));
+    bias = where(is_last, score, nothing);
+    if (added) bias = bias + one_more(added, -1);
+  }
+};
+
 Items group_query_attention(Site site) {
-  refuse(site, 11, "head_sink");
-  for (const char* name : {"smooth_softmax", "qk_output"})
-    if (site.flag(name)) site.fail_node(name, " is not there");
-  const int64_t heads = site.integer("num_heads"), kv_heads = site.integer("kv_num_heads");
+  if (site.flag("qk_output")) site.fail_node("qk_output is not there");
+  const int64_t heads = head_count(site, "num_heads"), kv_heads = head_count(site, "kv_num_heads");
   Parts parts = group_parts(site, heads, kv_heads);
   const Cache cache = cache_of(site, parts.q);
 
@@ -221,29 +255,29 @@ Items group_query_attention(Site site) {
     parts.q = rotate(parts.q, rotation);
     parts.k = rotate(parts.k, rotation);
   }
+  if (cache.exists) {
+    parts.k = extended(site, cache, site.in(kPastKey), parts.k);
+    parts.v = extended(site, cache, site.in(kPastValue), parts.v);
+  }
 
   AttentionOptions options;
   options.layout = "bshd";
   options.scale = site.real("scale", 0);
   options.softcap = site.real("softcap", 0);
   const int64_t window = site.integer("local_window_size", -1);
-  Value mask;
-  if (cache.exists) {
-    parts.k = extended(site, cache, site.in(kPastKey), parts.k);
-    parts.v = extended(site, cache, site.in(kPastValue), parts.v);
-  }
-  if (cache.exists && !cache.full) {
-    const Value query = unsqueeze(positions, {1, 3});
-    mask = less_equal(cache.places, query);
-    if (window > 0) {
-      const Value first = query - site.scalar(DType::i32, static_cast<double>(window));
-      mask = logical_and(mask, greater(cache.places, first));
-    }
+  const bool has_sink = site.has(11) || site.flag("smooth_softmax");
+  options.causal = !cache.places && !has_sink;
+  options.window = options.causal && window > 0 ? window - 1 : -1;
+  const Value places =
+      cache.places ? cache.places : counting(parts.q, parts.k.shape()[1], DType::i32);
+  const Value mask = options.causal ? Value{} : seen_keys(site, positions, places, window);
+  Value y;
+  if (has_sink) {
+    const Sink sink(site, parts, site.maybe(10), mask);
+    y = attention(parts.q, sink.k, sink.v, sink.bias, options, sink.mask);
   } else {
-    options.causal = true;
-    options.window = window > 0 ? window - 1 : -1;
+    y = attention(parts.q, parts.k, parts.v, site.maybe(10), options, mask);
   }
-  const Value y = attention(parts.q, parts.k, parts.v, site.maybe(10), options, mask);
   return {join_heads(y), swap_heads(parts.k), swap_heads(parts.v)};
 }
 
@@ -251,7 +285,9 @@ Items group_query_attention(Site site) {
 
 Items rotary_operator(Site site) {
   if (site.real("scale", 1) != 1) site.fail_node("a scale is not there");
-  const Value x = site.in(0), given = cast(site.in(1), DType::i32);
+  const Value x = site.in(0);
+  if (rank(x.type()) != 4) require_rank(site, 0, 3);
+  const Value given = cast(site.in(1), DType::i32);
   // One number is where the first of the positions is.
   const Dim& length = x.shape()[static_cast<size_t>(rank(x.type()) == 4 ? 2 : 1)];
   const Value positions =

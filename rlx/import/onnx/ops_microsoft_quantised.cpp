@@ -57,7 +57,10 @@ BlockWeights block_weights(Site site) {
   w.n = site.integer("N"), w.k = site.integer("K"), w.bits = site.integer("bits", 4);
   w.block = site.integer("block_size");
   if (w.bits != 2 && w.bits != 4 && w.bits != 8) site.fail_node("weights of ", w.bits, " bits");
-  if (w.n < 0 || w.k < 1 || w.block < 1 || w.block * w.bits % 8 != 0)
+  constexpr int64_t kMost = 1 << 28;  // of which three and the bits can be multiplied
+  const bool sane = w.n >= 0 && w.n < kMost && w.k > 0 && w.k < kMost && w.block > 0 &&
+                    w.block < kMost && w.block * w.bits % 8 == 0;
+  if (!sane)
     site.fail_node("blocks of ", w.block, " in ", w.n, " x ", w.k, " weights are not there");
   w.blocks = (w.k + w.block - 1) / w.block;
   if (site.has(3)) w.zeros = site.known_tensor(3);

@@ -100,7 +100,7 @@ TEST(MicrosoftAttention, WhatDoesNotFitIsNamed) {
   EXPECT_EQ(attention_of({6, 24}).set("num_heads", 3).error(),
             "Attention: f32[batch, seq, 8] cannot be parted into 3 heads");
   EXPECT_EQ(attention_of({6, 25}).set("num_heads", 2).error(),
-            "Attention: qkv_hidden_sizes do not make 25 columns of weights");
+            "Attention: qkv_hidden_sizes do not make the columns of weights f32[6, 25]");
   EXPECT_EQ(attention_of({6, 24}).set("num_heads", 2).set("do_rotary", 1).error(),
             "Attention: do_rotary is not there");
   EXPECT_EQ(attention_of({6, 24}).absent().input(i32({"other"})).set("num_heads", 2).error(),
@@ -210,10 +210,10 @@ TEST(GroupQueryAttention, WithoutAPastTheKeysAreTheCache) {
 }
 
 TEST(GroupQueryAttention, WhatIsNotThereIsNamed) {
-  EXPECT_EQ(group_query({1, 1, 16}, {1, 2, 3, 4}).set("smooth_softmax", 1).error(),
-            "GroupQueryAttention: smooth_softmax is not there");
-  EXPECT_EQ(group_query({1, 1, 16}, {1, 2, 3, 4}).absent(4).input(f32({4})).error(),
-            "GroupQueryAttention: input 11 (head_sink) is not there");
+  EXPECT_EQ(group_query({1, 1, 16}, {1, 2, 3, 4}).set("qk_output", 1).error(),
+            "GroupQueryAttention: qk_output is not there");
+  EXPECT_EQ(group_query({1, 1, 16}, {1, 2}).error(),
+            "GroupQueryAttention: input 3 is f32[1, 2], it needs 4 dims");
 }
 
 TEST(RotaryEmbedding, HeadsAreTheirOwnOrTold) {
@@ -296,6 +296,56 @@ TEST(DynamicQuantizeLstm, ScalesOfTheWrongSizeAreNamed) {
   EXPECT_EQ(lstm(1).types()[0], f32({"steps", 1, 1, 2}));
   EXPECT_EQ(lstm(3).error(),
             "DynamicQuantizeLSTM: a scale or zero point f32[3] does not fit weights i8[1, 5, 8]");
+}
+
+// Operands of any rank, dtype and number, and absurd attributes: an Error or a graph, nothing else.
+TEST(MicrosoftOperators, WrongOperandsAreErrors) {
+  constexpr const char* kOps[] = {
+      "Attention",       "BiasGelu",           "DynamicQuantizeLSTM",     "DynamicQuantizeMatMul",
+      "FusedMatMul",     "MatMulNBits",        "EmbedLayerNormalization", "GroupQueryAttention",
+      "RotaryEmbedding", "MultiHeadAttention", "MatMulIntegerToFloat",    "SkipLayerNormalization"};
+  constexpr const char* kAttributes[] = {"num_heads",
+                                         "kv_num_heads",
+                                         "K",
+                                         "N",
+                                         "bits",
+                                         "block_size",
+                                         "rotary_embedding_dim",
+                                         "unidirectional",
+                                         "do_rotary",
+                                         "smooth_softmax",
+                                         "transBatchA"};
+  constexpr int64_t kNumbers[] = {-1, 0, 1, 2, 4, 8, INT64_MAX, INT64_MIN};
+  constexpr DType kDtypes[] = {DType::f32, DType::i32, DType::u8, DType::i64};
+  uint64_t state = 1;
+  const auto random = [&](uint64_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (state >> 33) % below;
+  };
+  int graphs = 0;
+  for (int round = 0; round < 3000; ++round) {
+    OneNode node(kOps[random(std::size(kOps))]);
+    for (uint64_t left = random(13); left > 0; --left) {
+      TensorType type{kDtypes[random(3) == 0 ? random(4) : 0], {}};
+      for (uint64_t d = random(2) == 0 ? 3 : random(6); d > 0; --d)
+        type.shape.emplace_back(int64_t{1} << random(4));
+      switch (random(4)) {
+        case 0:
+          node.absent();
+          break;
+        case 1:
+          node.known(Tensor(type.dtype, concrete(type.shape)));
+          break;
+        default:
+          node.input(type);
+      }
+    }
+    for (const char* attribute : kAttributes)
+      if (random(3) != 0) node.set(attribute, kNumbers[random(4) == 0 ? random(8) : 3]);
+    if (random(2) == 0) node.set("qkv_hidden_sizes", {8, kNumbers[random(8)], 8});
+    if (error_of([&] { import_model(node.model); }).empty()) ++graphs;
+  }
+  EXPECT_GT(graphs, 30);
 }
 
 TEST(OnnxAttention, TheResultIsLaidOutLikeTheQuery) {

@@ -11,7 +11,7 @@ using Site = const NodeSite&;
 Items attention_operator(Site site) {
   const bool parted = rank(site.in(0).type()) == 4;
   const auto given = [&](size_t i, const char* heads) {
-    return parted ? swap_heads(site.in(i)) : part_heads(site, site.in(i), site.integer(heads));
+    return parted ? swap_heads(site.in(i)) : part_heads(site, site.in(i), head_count(site, heads));
   };
   const Value q = given(0, "q_num_heads");
   Value k = given(1, "kv_num_heads"), v = given(2, "kv_num_heads");
