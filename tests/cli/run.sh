@@ -143,6 +143,9 @@ claim "a file that is no graph is told" 1 '^rlx: .*cut\.rlx:' -- convert cut.rlx
 claim "another ending is wrong usage" 2 "^rlx: OUT: 'copy\.onnx' does not end in \.rlx" -- convert double.rlx copy.onnx
 claim "a folder that is not there is named" 1 "^rlx: cannot write 'no/where\.rlx'" -- convert double.rlx no/where.rlx
 claim "where there is no place for them, tensors are named" 1 "^rlx: cannot write 'no/where\.safetensors'" -- convert "$encoder" no/where.rlx
+# A limit on the size of files stands for a disk that is full.
+holds "a write that fails is told and leaves nothing" bash -c "trap '' XFSZ; ulimit -f 1
+  ! '$rlx' convert '$encoder' full.rlx 2>err.txt && grep -q \"^rlx: cannot write 'full.safetensors'\" err.txt && ! ls -A | grep full"
 
 # Graphs and devices.
 claim "inspect shows what is in a graph" 0 'ids +i64\[batch, seq\]' 'probabilities' 'seq in 1\.\.64' '2 attention' 'of [0-9]+ parameters' 'at the peak' -- inspect "$encoder"
