@@ -7,15 +7,25 @@ import { join } from 'node:path'
 import { sample } from './sample.mjs'
 
 const arrays = {
-  '<f4': Float32Array, '<f8': Float64Array, '<i4': Int32Array, '<i8': BigInt64Array, '|u1': Uint8Array,
-  '|i1': Int8Array, '|b1': Uint8Array,
+  '<f4': Float32Array,
+  '<f8': Float64Array,
+  '<i4': Int32Array,
+  '<i8': BigInt64Array,
+  '|u1': Uint8Array,
+  '|i1': Int8Array,
+  '|b1': Uint8Array,
 }
 
 function load(path) {
-  const file = readFileSync(path), start = 10 + file.readUInt16LE(8)
+  const file = readFileSync(path),
+    start = 10 + file.readUInt16LE(8)
   const header = file.toString('latin1', 10, start)
   const array = arrays[/'descr': '([^']+)'/.exec(header)[1]]
-  const dims = /'shape': \(([^)]*)\)/.exec(header)[1].split(',').filter((d) => d.trim()).map(Number)
+  const dims = /'shape': \(([^)]*)\)/
+    .exec(header)[1]
+    .split(',')
+    .filter((d) => d.trim())
+    .map(Number)
   return { dims, data: new array(file.buffer.slice(file.byteOffset + start, file.byteOffset + file.length)) }
 }
 
@@ -36,7 +46,9 @@ for (const [name, wanted] of Object.entries(JSON.parse(readFileSync(reference)))
     if (!(difference <= Number(tolerance))) problems.push(`${name}: ${what} is ${a}, not ${b}`)
   }
   wanted.values.forEach((value, i) => check(`element ${i * wanted.step}`, got.values[i], value, largest))
-  wanted.sums.forEach((sum, i) => check(['sum', 'sum of magnitudes'][i], got.sums[i], sum, largest * data.length))
+  wanted.sums.forEach((sum, i) =>
+    check(['sum', 'sum of magnitudes'][i], got.sums[i], sum, largest * data.length),
+  )
 }
 for (const problem of problems.slice(0, 5)) console.log(`  ${problem}`)
 if (problems.length > 5) console.log(`  and ${problems.length - 5} more`)

@@ -1,7 +1,8 @@
 // Networks people run, with seeded weights: each gives a model and the inputs to run it with.
 import { Model, ints, integers, real, scalar, spread, tensor, uniform } from './onnx.mjs'
 
-const tokens = 16, vocabulary = 30522
+const tokens = 16,
+  vocabulary = 30522
 
 function tokenInputs() {
   // The last tokens are padding.
@@ -40,11 +41,17 @@ class Encoder extends Model {
   layer(x, name, mask) {
     const size = this.width / this.heads
     const heads = (part, perm) =>
-      this.op('Transpose', [this.partHeads(this.dense(x, `${name}.${part}`, this.width, this.width))], { perm })
-    const q = heads('query', [0, 2, 1, 3]), k = heads('key', [0, 2, 3, 1]), v = heads('value', [0, 2, 1, 3])
+      this.op('Transpose', [this.partHeads(this.dense(x, `${name}.${part}`, this.width, this.width))], {
+        perm,
+      })
+    const q = heads('query', [0, 2, 1, 3]),
+      k = heads('key', [0, 2, 3, 1]),
+      v = heads('value', [0, 2, 1, 3])
     const scores = this.op('Div', [this.op('MatMul', [q, k]), this.constant(scalar(Math.sqrt(size)))])
     const chances = this.op('Softmax', [this.op('Add', [scores, mask])], { axis: -1 })
-    const mixed = this.joinHeads(this.op('Transpose', [this.op('MatMul', [chances, v])], { perm: [0, 2, 1, 3] }))
+    const mixed = this.joinHeads(
+      this.op('Transpose', [this.op('MatMul', [chances, v])], { perm: [0, 2, 1, 3] }),
+    )
     const attended = this.dense(mixed, `${name}.output`, this.width, this.width)
     const first = this.norm(this.op('Add', [attended, x]), `${name}.norm1`)
     const wide = this.gelu(this.dense(first, `${name}.up`, this.width, 4 * this.width))
@@ -86,14 +93,29 @@ class TracedEncoder extends Encoder {
 
 function miniLm() {
   const m = new TracedEncoder('minilm', 384, 12, { opset: 14 })
-  const all = m.constant(tensor('i64', [1, 512], Array.from({ length: 512 }, (_, i) => i)))
+  const all = m.constant(
+    tensor(
+      'i64',
+      [1, 512],
+      Array.from({ length: 512 }, (_, i) => i),
+    ),
+  )
   const length = m.op('Unsqueeze', [m.extent('input_ids', 1), m.constant(ints(0))])
-  const positions = m.op('Slice', [all, m.constant(ints(0)), length, m.constant(ints(1)), m.constant(ints(1))])
+  const positions = m.op('Slice', [
+    all,
+    m.constant(ints(0)),
+    length,
+    m.constant(ints(1)),
+    m.constant(ints(1)),
+  ])
   const words = m.op('Gather', [m.table('words', vocabulary), 'input_ids'], { axis: 0 })
   const types = m.op('Gather', [m.table('types', 2), 'token_type_ids'], { axis: 0 })
   const places = m.op('Gather', [m.table('positions', 512), positions], { axis: 0 })
   let x = m.norm(m.op('Add', [m.op('Add', [words, types]), places]), 'embeddings')
-  const wide = m.op('Unsqueeze', [m.op('Unsqueeze', ['attention_mask', m.constant(ints(1))]), m.constant(ints(2))])
+  const wide = m.op('Unsqueeze', [
+    m.op('Unsqueeze', ['attention_mask', m.constant(ints(1))]),
+    m.constant(ints(2)),
+  ])
   const mask = m.additiveMask(wide, -3.4028234663852886e38)
   for (let layer = 0; layer < 6; ++layer) x = m.layer(x, `layer${layer}`, mask)
   m.op('Identity', [x], {}, { outputs: [m.output('last_hidden_state', 'f32', ['batch', 'sequence', 384])] })
@@ -146,13 +168,20 @@ class PictureNet extends Model {
     return this.weight(name, spread(name, dims, deviation))
   }
   conv(x, from, to, window, stride, { groups = 1, bias = false } = {}) {
-    const name = `conv${this.convolutions++}`, inputs = (from / groups) * window * window
-    const operands = [x, this.weights(`${name}.weight`, [to, from / groups, window, window], Math.sqrt(2 / inputs))]
+    const name = `conv${this.convolutions++}`,
+      inputs = (from / groups) * window * window
+    const operands = [
+      x,
+      this.weights(`${name}.weight`, [to, from / groups, window, window], Math.sqrt(2 / inputs)),
+    ]
     if (bias) operands.push(this.weights(`${name}.bias`, [to], 0.1))
     const edge = window >> 1
     return this.op('Conv', operands, {
-      dilations: [1, 1], group: groups, kernel_shape: [window, window],
-      pads: [edge, edge, edge, edge], strides: [stride, stride],
+      dilations: [1, 1],
+      group: groups,
+      kernel_shape: [window, window],
+      pads: [edge, edge, edge, edge],
+      strides: [stride, stride],
     })
   }
   classes(x, from) {
@@ -168,9 +197,15 @@ class PictureNet extends Model {
 function resnet18() {
   const m = new PictureNet('resnet18')
   const norm = (x, channels) => {
-    const name = `norm${m.convolutions}`, part = (what, factor, offset) =>
-      m.weight(`${name}.${what}`, uniform(`${name}.${what}`, [channels], factor, offset))
-    const operands = [part('weight', 0.25, 0.75), part('bias', 0.1, 0), part('mean', 0.1, 0), part('variance', 0.25, 1)]
+    const name = `norm${m.convolutions}`,
+      part = (what, factor, offset) =>
+        m.weight(`${name}.${what}`, uniform(`${name}.${what}`, [channels], factor, offset))
+    const operands = [
+      part('weight', 0.25, 0.75),
+      part('bias', 0.1, 0),
+      part('mean', 0.1, 0),
+      part('variance', 0.25, 1),
+    ]
     return m.op('BatchNormalization', [x, ...operands], { epsilon: real(1e-5), momentum: real(0.9) })
   }
   const block = (x, from, to, stride) => {
@@ -182,7 +217,12 @@ function resnet18() {
   let x = m.op('Relu', [norm(m.conv('input', 3, 64, 7, 2), 64)])
   x = m.op('MaxPool', [x], { kernel_shape: [3, 3], pads: [1, 1, 1, 1], strides: [2, 2] })
   let from = 64
-  for (const [to, stride] of [[64, 1], [128, 2], [256, 2], [512, 2]]) {
+  for (const [to, stride] of [
+    [64, 1],
+    [128, 2],
+    [256, 2],
+    [512, 2],
+  ]) {
     x = block(block(x, from, to, stride), to, to, 1)
     from = to
   }
@@ -191,13 +231,24 @@ function resnet18() {
 
 function mobileNetV2() {
   const m = new PictureNet('mobilenetv2')
-  const low = m.constant(scalar(0)), high = m.constant(scalar(6))
+  const low = m.constant(scalar(0)),
+    high = m.constant(scalar(6))
   const bounded = (x) => m.op('Clip', [x, low, high])
-  let x = bounded(m.conv('input', 3, 32, 3, 2, { bias: true })), from = 32
-  const stages = [[1, 16, 1, 1], [6, 24, 2, 2], [6, 32, 3, 2], [6, 64, 4, 2], [6, 96, 3, 1], [6, 160, 3, 2], [6, 320, 1, 1]]
+  let x = bounded(m.conv('input', 3, 32, 3, 2, { bias: true })),
+    from = 32
+  const stages = [
+    [1, 16, 1, 1],
+    [6, 24, 2, 2],
+    [6, 32, 3, 2],
+    [6, 64, 4, 2],
+    [6, 96, 3, 1],
+    [6, 160, 3, 2],
+    [6, 320, 1, 1],
+  ]
   for (const [factor, to, repeats, firstStride] of stages)
     for (let i = 0; i < repeats; ++i) {
-      const stride = i === 0 ? firstStride : 1, inner = from * factor
+      const stride = i === 0 ? firstStride : 1,
+        inner = from * factor
       const wide = factor === 1 ? x : bounded(m.conv(x, from, inner, 1, 1, { bias: true }))
       const deep = bounded(m.conv(wide, inner, inner, 3, stride, { groups: inner, bias: true }))
       const y = m.conv(deep, inner, to, 1, 1, { bias: true })

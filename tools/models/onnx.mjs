@@ -49,8 +49,10 @@ export const spread = (name, dims, deviation, offset = 0) =>
 
 export function integers(name, dtype, dims, low, high) {
   const seed = seedOf(name)
-  const numbers = Array.from({ length: count(dims) }, (_, i) =>
-    low + (mixed((seed + Math.imul(i, 0x9e3779b9)) | 0) % (high - low)))
+  const numbers = Array.from(
+    { length: count(dims) },
+    (_, i) => low + (mixed((seed + Math.imul(i, 0x9e3779b9)) | 0) % (high - low)),
+  )
   return tensor(dtype, dims, numbers)
 }
 
@@ -82,12 +84,17 @@ export const real = (value) => ({ real: value })
 
 function attribute(name, value) {
   const [kind, content] =
-    typeof value === 'number' ? ['int', int(3, value)]
-    : typeof value === 'string' ? ['string', bytes(4, value)]
-    : Array.isArray(value) ? ['ints', value.map((v) => int(8, v))]
-    : 'real' in value ? ['float', float(2, value.real)]
-    : value instanceof Model ? ['graph', message(6, value.graph())]
-    : ['tensor', message(5, tensorFields('', value))]
+    typeof value === 'number'
+      ? ['int', int(3, value)]
+      : typeof value === 'string'
+        ? ['string', bytes(4, value)]
+        : Array.isArray(value)
+          ? ['ints', value.map((v) => int(8, v))]
+          : 'real' in value
+            ? ['float', float(2, value.real)]
+            : value instanceof Model
+              ? ['graph', message(6, value.graph())]
+              : ['tensor', message(5, tensorFields('', value))]
   return message(5, [bytes(1, name), content, int(20, kinds[kind])])
 }
 
@@ -96,7 +103,9 @@ const bytesOf = (t) => Buffer.from(t.data.buffer, t.data.byteOffset, t.data.byte
 function tensorFields(name, t, place) {
   const entry = (k, value) => message(13, [bytes(1, k), bytes(2, String(value))])
   return [
-    t.dims.map((dim) => int(1, dim)), int(2, dtypes[t.dtype].onnx), bytes(8, name),
+    t.dims.map((dim) => int(1, dim)),
+    int(2, dtypes[t.dtype].onnx),
+    bytes(8, name),
     place ? [Object.entries(place).map(([k, v]) => entry(k, v)), int(14, 1)] : bytes(9, bytesOf(t)),
   ]
 }
@@ -137,24 +146,32 @@ export class Model {
   }
 
   graph(places = new Map()) {
-    const node = ({ type, domain, attributes, inputs, outputs }) => message(1, [
-      inputs.map((i) => bytes(1, i)), outputs.map((o) => bytes(2, o)),
-      bytes(3, `${type}:${outputs.find((o) => o)}`), bytes(4, type),
-      Object.entries(attributes).map(([name, value]) => attribute(name, value)), bytes(7, domain),
-    ])
+    const node = ({ type, domain, attributes, inputs, outputs }) =>
+      message(1, [
+        inputs.map((i) => bytes(1, i)),
+        outputs.map((o) => bytes(2, o)),
+        bytes(3, `${type}:${outputs.find((o) => o)}`),
+        bytes(4, type),
+        Object.entries(attributes).map(([name, value]) => attribute(name, value)),
+        bytes(7, domain),
+      ])
     return [
-      this.nodes.map(node), bytes(2, this.name),
+      this.nodes.map(node),
+      bytes(2, this.name),
       this.tensors.map(({ name, t }) => message(5, tensorFields(name, t, places.get(name)))),
-      this.inputs.map((info) => valueInfo(11, info)), this.outputs.map((info) => valueInfo(12, info)),
+      this.inputs.map((info) => valueInfo(11, info)),
+      this.outputs.map((info) => valueInfo(12, info)),
     ]
   }
 
   // NAME.onnx, and NAME.onnx.data where the tensors are kept outside.
   save(folder) {
     mkdirSync(folder, { recursive: true })
-    const path = join(folder, `${this.name}.onnx`), places = new Map()
+    const path = join(folder, `${this.name}.onnx`),
+      places = new Map()
     if (this.external) {
-      const alignment = 4096, file = openSync(`${path}.data`, 'w')
+      const alignment = 4096,
+        file = openSync(`${path}.data`, 'w')
       let offset = 0
       for (const { name, t } of this.tensors) {
         if (t.data.byteLength < 1024) continue
@@ -165,7 +182,12 @@ export class Model {
       closeSync(file)
     }
     const opset = (domain, version) => message(8, [bytes(1, domain), int(2, version)])
-    const parts = [int(1, this.opset > 17 ? 10 : 8), bytes(2, 'rlx'), message(7, this.graph(places)), opset('', this.opset)]
+    const parts = [
+      int(1, this.opset > 17 ? 10 : 8),
+      bytes(2, 'rlx'),
+      message(7, this.graph(places)),
+      opset('', this.opset),
+    ]
     if (this.nodes.some((n) => n.domain)) parts.push(opset('com.microsoft', 1))
     writeFileSync(path, Buffer.concat(parts.flat(Infinity)))
   }

@@ -21,8 +21,9 @@ async function run(name, folder) {
   const options = { graphOptimizationLevel: 'disabled', intraOpNumThreads: 1, logSeverityLevel: 3 }
   const session = await InferenceSession.create(join(folder, `${name}.onnx`), options)
   const results = await session.run(feeds)
-  const lines = Object.entries(results).map(([output, { dims, data }]) =>
-    `  ${JSON.stringify(output)}: ${JSON.stringify(sample(dims, data))}`)
+  const lines = Object.entries(results).map(
+    ([output, { dims, data }]) => `  ${JSON.stringify(output)}: ${JSON.stringify(sample(dims, data))}`,
+  )
   writeFileSync(join(root, 'tests', 'models', `${name}.json`), `{\n${lines.join(',\n')}\n}\n`)
   await session.release()
 }
