@@ -81,20 +81,19 @@ const message = (field, parts) => bytes(field, Buffer.concat(parts.flat(Infinity
 const kinds = { float: 1, int: 2, string: 3, tensor: 4, graph: 5, floats: 6, ints: 7 }
 // Marks a number as a float, which JavaScript does not tell from an integer.
 export const real = (value) => ({ real: value })
+export const reals = (...values) => ({ reals: values })
 
+function attributeContent(value) {
+  if (typeof value === 'number') return ['int', int(3, value)]
+  if (typeof value === 'string') return ['string', bytes(4, value)]
+  if (Array.isArray(value)) return ['ints', value.map((v) => int(8, v))]
+  if ('real' in value) return ['float', float(2, value.real)]
+  if ('reals' in value) return ['floats', value.reals.map((v) => float(7, v))]
+  if (value instanceof Model) return ['graph', message(6, value.graph())]
+  return ['tensor', message(5, tensorFields('', value))]
+}
 function attribute(name, value) {
-  const [kind, content] =
-    typeof value === 'number'
-      ? ['int', int(3, value)]
-      : typeof value === 'string'
-        ? ['string', bytes(4, value)]
-        : Array.isArray(value)
-          ? ['ints', value.map((v) => int(8, v))]
-          : 'real' in value
-            ? ['float', float(2, value.real)]
-            : value instanceof Model
-              ? ['graph', message(6, value.graph())]
-              : ['tensor', message(5, tensorFields('', value))]
+  const [kind, content] = attributeContent(value)
   return message(5, [bytes(1, name), content, int(20, kinds[kind])])
 }
 

@@ -1,6 +1,6 @@
 // Other operators: what optimisers fuse, and bodies.
 import { Family } from './family.mjs'
-import { Model, integers, real, scalar, tensor } from './onnx.mjs'
+import { Model, integers, real, reals, scalar, tensor } from './onnx.mjs'
 
 function fused() {
   const m = new Family('ms-fused')
@@ -13,6 +13,19 @@ function fused() {
   const y = (name) => [name, 'f32', 2, 3, 8]
   m.call('FusedMatMul', [['product', 'f32', 2, 3, 5]], [x, w], { alpha: real(0.5), transB: 1 })
   m.call('FusedMatMul', [['batches', 'f32', 3, 2, 2]], [x, x], { transBatchA: 1, transBatchB: 1, transB: 1 })
+  const picture = m.floats('picture', 2, 3, 5, 5),
+    taps = m.keep('taps', 4, 3, 3, 3),
+    channels = m.keep('channels', 4),
+    residual = m.floats('residual', 2, 4, 5, 5)
+  const same = { kernel_shape: [3, 3], pads: [1, 1, 1, 1] }
+  const conv = (name) => [name, 'f32', 2, 4, 5, 5]
+  m.call('FusedConv', [conv('conv_relu')], [picture, taps, channels], { ...same, activation: 'Relu' })
+  m.call('FusedConv', [conv('conv_skip')], [picture, taps, null, residual], { ...same, activation: 'Tanh' })
+  const clipped = { ...same, activation: 'Clip', activation_params: reals(-0.5, 0.75) }
+  m.call('FusedConv', [conv('conv_clip')], [picture, taps], clipped)
+  const rows = m.floats('rows', 3, 8)
+  const leaky = { transB: 1, alpha: real(0.5), activation: 'LeakyRelu', activation_alpha: real(0.3) }
+  m.call('FusedGemm', [['gemm_leaky', 'f32', 3, 5]], [rows, w, m.keep('gemm_bias', 5)], leaky)
   m.call('Gelu', [y('gelu')], [x])
   m.call('BiasGelu', [y('bias_gelu')], [x, bias])
   m.call('FastGelu', [y('fast_gelu')], [x])

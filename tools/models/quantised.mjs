@@ -1,6 +1,6 @@
 // Operators on quantised numbers, each in the ways exporters call it.
 import { Family } from './family.mjs'
-import { integers, scalar, tensor, uniform } from './onnx.mjs'
+import { integers, real, scalar, tensor, uniform } from './onnx.mjs'
 
 function matmulNBits() {
   const m = new Family('ms-matmul-n-bits')
@@ -62,6 +62,52 @@ function quantised() {
     [y('to_float_columns')],
     [bytes, u, scale, columns, m.constant(scalar(7, 'u8')), zeros, bias],
   )
+  const flat = m.feed('flat', integers('flat', 'u8', [3, 8], 0, 256)),
+    turned = m.weight('turned', integers('turned', 'i8', [5, 8], -128, 128)),
+    whole = m.weight('whole', integers('whole', 'i32', [5], -500, 500))
+  const product = [
+    flat,
+    scale,
+    m.constant(scalar(120, 'u8')),
+    turned,
+    columns,
+    m.constant(tensor('i8', [5], [0, 0, 0, 0, 0])),
+  ]
+  m.call('QGemm', [['gemm', 'f32', 3, 5]], [...product, whole], { transB: 1, alpha: real(0.75) })
+  const onto = [m.constant(scalar(0.037)), m.constant(scalar(131, 'u8'))]
+  m.call('QGemm', [['gemm_bytes', 'u8', 3, 5]], [...product, whole, ...onto], { transB: 1 })
+  return m.done()
+}
+
+// What the quantiser of onnxruntime leaves between convolutions.
+function between() {
+  const m = new Family('ms-between-bytes')
+  const dims = [2, 3, 4, 4],
+    x = m.feed('x', integers('between.x', 'u8', dims, 0, 256)),
+    y = m.feed('y', integers('between.y', 'u8', dims, 0, 256))
+  const scale = (value) => m.constant(scalar(value)),
+    zero = (value) => m.constant(scalar(value, 'u8'))
+  // Scales that bring no sum halfway between two bytes, where the order of operations would decide.
+  const a = [x, scale(0.0213), zero(117)],
+    b = [y, scale(0.0347), zero(140)]
+  const bytes = (name, ...shape) => [name, 'u8', ...shape]
+  m.call('QLinearAdd', [bytes('sum', ...dims)], [...a, ...b, scale(0.0519), zero(128)])
+  m.call('QLinearMul', [bytes('product', ...dims)], [...a, ...b, scale(0.09), zero(120)])
+  m.call('QLinearSigmoid', [bytes('sigmoid', ...dims)], [...a, scale(1 / 256), zero(0)])
+  m.call('QLinearLeakyRelu', [bytes('leaky', ...dims)], [...a, scale(0.017), zero(20)], { alpha: real(0.2) })
+  m.call('QLinearSoftmax', [bytes('softmax', ...dims)], [...a, scale(1 / 256), zero(0)], {
+    axis: -1,
+    opset: 13,
+  })
+  m.call('QLinearGlobalAveragePool', [bytes('mean', 2, 3, 1, 1)], [...a, scale(0.01), zero(128)], {
+    channels_last: 0,
+  })
+  m.call('QLinearConcat', [bytes('joined', 2, 6, 4, 4)], [scale(0.04), zero(130), ...a, ...b], { axis: 1 })
+  const floats = m.floats('floats', 2, 3, 4)
+  const scales = m.weight('scales', uniform('between.scales', [3], 0.004, 0.01)),
+    zeros = m.weight('zeros', integers('between.zeros', 'u8', [3], 100, 156))
+  m.call('QuantizeLinear', [bytes('rounded', 2, 3, 4)], [floats, scales, zeros], { axis: 1 })
+  m.call('DequantizeLinear', [['back', 'f32', 2, 3, 4]], ['rounded', scales, zeros], { axis: 1 })
   return m.done()
 }
 
@@ -110,6 +156,7 @@ function quantisedLstm(exact = false) {
 }
 
 export const quantisedOperators = {
+  'ms-between-bytes': between,
   'ms-lstm': quantisedLstm,
   'ms-matmul-n-bits': matmulNBits,
   'ms-quantised': quantised,

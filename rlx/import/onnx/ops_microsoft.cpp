@@ -26,6 +26,39 @@ Items fused_matmul(Site site) {
   return {alpha == 1 ? y : y * site.scalar(y.dtype(), alpha)};
 }
 
+// ---- An operator of ONNX and the activation after it ----
+
+Value activated(Site site, Value x, const std::string& name, const Floats& given) {
+  const auto parameter = [&](size_t i, double otherwise) {
+    return i < given.size() ? given[i] : otherwise;
+  };
+  if (name.empty()) return x;
+  if (name == "Relu") return relu(x);
+  if (name == "Tanh") return tanh(x);
+  if (name == "Sigmoid") return sigmoid(x);
+  if (name == "LeakyRelu") return leaky_relu(x, parameter(0, 0.01));
+  if (name == "Clip") return clip(x, parameter(0, -INFINITY), parameter(1, INFINITY));
+  if (name == "HardSigmoid") return hard_sigmoid(x, parameter(0, 0.2), parameter(1, 0.5));
+  site.fail_node("activation '", name, "' is not there");
+}
+Value as_onnx(Site site, std::span<const Operator> family, std::string_view name) {
+  constexpr int64_t kOpset = 17;
+  const NodeSite inner{site.node,   kOpset,           site.graph,
+                       site.inputs, site.make_bodies, site.inline_body};
+  for (const Operator& op : family)
+    if (op.name == name) return op.convert(inner).at(0).value;
+  site.fail_node("there is no ", name);
+}
+Items fused_conv(Site site) {
+  Value y = as_onnx(site, window_operators(), "Conv");
+  if (site.has(3)) y = y + site.in(3);
+  return {activated(site, y, site.string("activation"), site.floats("activation_params"))};
+}
+Items fused_gemm(Site site) {
+  const Value y = as_onnx(site, math_operators(), "Gemm");
+  return {activated(site, y, site.string("activation"), {site.real("activation_alpha", 0.01)})};
+}
+
 Items gelu_operator(Site site) { return {gelu(site.in(0))}; }
 Items bias_gelu(Site site) { return {gelu(site.in(0) + site.in(1))}; }
 Items fast_gelu(Site site) {
@@ -81,6 +114,8 @@ std::span<const Operator> microsoft_operators() {
       {"BiasGelu", bias_gelu},
       {"EmbedLayerNormalization", embed_layer_norm},
       {"FastGelu", fast_gelu},
+      {"FusedConv", fused_conv},
+      {"FusedGemm", fused_gemm},
       {"FusedMatMul", fused_matmul},
       {"Gelu", gelu_operator},
       {"LayerNormalization", layer_norm_operator},

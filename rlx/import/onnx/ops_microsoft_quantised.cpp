@@ -29,6 +29,71 @@ Items matmul_integer_to_float(Site site) {
   return {with_bias(site, cast(sums, b_scale.dtype()) * scale, 6)};
 }
 
+// The bias is i32, in units of both scales; without a scale the result stays floats.
+Items quantised_gemm(Site site) {
+  const auto turned = [&](size_t i, const char* flag) {
+    return site.flag(flag) ? transpose(site.in(i), {1, 0}) : site.in(i);
+  };
+  Value sums =
+      matmul_integer(turned(0, "transA"), turned(3, "transB"), site.maybe(2), site.maybe(5));
+  sums = with_bias(site, sums, 6);
+  const Value scale = site.in(1) * site.in(4) * site.scalar(DType::f32, site.real("alpha", 1));
+  const Value y = cast(sums, DType::f32) * scale;
+  if (!site.has(7)) return {y};
+  return {quantise(y, site.in(7), site.maybe(8), {site.in(0).dtype()})};
+}
+
+// ---- Operators between bytes, each by the floats they stand for ----
+
+Items quantise_operator(Site site) {
+  return {quantise(site.in(0), site.in(1), site.maybe(2), {DType::u8, site.integer("axis", 1)})};
+}
+Items dequantise_operator(Site site) {
+  return {dequantise(site.in(0), site.in(1), site.maybe(2), {DType::u8, site.integer("axis", 1)})};
+}
+
+// The operand whose bytes, scale and zero point start at input i.
+Value real_operand(Site site, size_t i) {
+  return dequantise(site.in(i), site.in(i + 1), site.maybe(i + 2));
+}
+// Back to bytes, as a scale and a zero point from input i on say.
+Items as_quantised(Site site, Value y, size_t i, DType dtype) {
+  return {quantise(y, site.in(i), site.maybe(i + 1), {dtype})};
+}
+
+template <Value (*kFunction)(Value, Value)>
+Items quantised_binary(Site site) {
+  const Value y = kFunction(real_operand(site, 0), real_operand(site, 3));
+  return as_quantised(site, y, 6, site.in(0).dtype());
+}
+template <Value (*kFunction)(Site, Value)>
+Items quantised_unary(Site site) {
+  return as_quantised(site, kFunction(site, real_operand(site, 0)), 3, site.in(0).dtype());
+}
+Value added(Value x, Value y) { return x + y; }
+Value multiplied(Value x, Value y) { return x * y; }
+Value sigmoid_of(Site, Value x) { return sigmoid(x); }
+Value leaky_of(Site site, Value x) { return leaky_relu(x, site.real("alpha", 0.01)); }
+Value softmax_of(Site site, Value x) {
+  constexpr int64_t kOneAxisSince = 13;
+  if (site.integer("opset", kOneAxisSince) < kOneAxisSince)
+    site.fail_node("softmax over several axes is not there");
+  return softmax(x, site.integer("axis", -1));
+}
+Value global_average_of(Site site, Value x) {
+  if (!site.flag("channels_last")) return global_average_pool(x);
+  Ints axes;
+  for (int64_t d = 1; d + 1 < rank(x.type()); ++d) axes.push_back(d);
+  return mean(x, axes, true);
+}
+
+Items quantised_concat(Site site) {
+  Values parts;
+  for (size_t i = 2; i < site.inputs.size(); i += 3) parts.push_back(real_operand(site, i));
+  if (parts.empty()) site.fail_node("has no operands");
+  return as_quantised(site, concat(parts, site.integer("axis")), 0, site.in(2).dtype());
+}
+
 // ---- MatMulNBits: weights of a few bits in blocks along K ----
 
 struct BlockWeights {
@@ -171,10 +236,20 @@ Items dynamic_quantise_lstm(Site site) {
 
 std::span<const Operator> microsoft_quantised_operators() {
   static constexpr Operator kOperators[] = {
+      {"DequantizeLinear", dequantise_operator},
       {"DynamicQuantizeLSTM", dynamic_quantise_lstm},
       {"DynamicQuantizeMatMul", dynamic_quantise_matmul},
       {"MatMulIntegerToFloat", matmul_integer_to_float},
       {"MatMulNBits", matmul_n_bits},
+      {"QGemm", quantised_gemm},
+      {"QLinearAdd", quantised_binary<added>},
+      {"QLinearConcat", quantised_concat},
+      {"QLinearGlobalAveragePool", quantised_unary<global_average_of>},
+      {"QLinearLeakyRelu", quantised_unary<leaky_of>},
+      {"QLinearMul", quantised_binary<multiplied>},
+      {"QLinearSigmoid", quantised_unary<sigmoid_of>},
+      {"QLinearSoftmax", quantised_unary<softmax_of>},
+      {"QuantizeLinear", quantise_operator},
   };
   return kOperators;
 }

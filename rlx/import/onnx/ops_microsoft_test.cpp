@@ -300,10 +300,24 @@ TEST(DynamicQuantizeLstm, ScalesOfTheWrongSizeAreNamed) {
 
 // Operands of any rank, dtype and number, and absurd attributes: an Error or a graph, nothing else.
 TEST(MicrosoftOperators, WrongOperandsAreErrors) {
-  constexpr const char* kOps[] = {
-      "Attention",       "BiasGelu",           "DynamicQuantizeLSTM",     "DynamicQuantizeMatMul",
-      "FusedMatMul",     "MatMulNBits",        "EmbedLayerNormalization", "GroupQueryAttention",
-      "RotaryEmbedding", "MultiHeadAttention", "MatMulIntegerToFloat",    "SkipLayerNormalization"};
+  constexpr const char* kOps[] = {"Attention",
+                                  "BiasGelu",
+                                  "DynamicQuantizeLSTM",
+                                  "DynamicQuantizeMatMul",
+                                  "FusedMatMul",
+                                  "MatMulNBits",
+                                  "EmbedLayerNormalization",
+                                  "GroupQueryAttention",
+                                  "RotaryEmbedding",
+                                  "FusedConv",
+                                  "FusedGemm",
+                                  "QGemm",
+                                  "QLinearAdd",
+                                  "QLinearConcat",
+                                  "QLinearGlobalAveragePool",
+                                  "MultiHeadAttention",
+                                  "MatMulIntegerToFloat",
+                                  "SkipLayerNormalization"};
   constexpr const char* kAttributes[] = {"num_heads",
                                          "kv_num_heads",
                                          "K",
