@@ -11,14 +11,15 @@ rlx=$(realpath "$1") source=$(realpath "$2")
 shift 2
 command -v node >/dev/null || { echo "node is not installed"; exit 77; }
 
-# Of the largest magnitude of an output; the worst seen is 8e-6.
-tolerance=2e-5
+# Of the largest magnitude of an output. The worst seen is 6e-6 of whole networks, which add up what
+# their layers round, and 3e-7 of single operators.
+tolerance_of() { case $1 in ms-* | onnx-* | control) echo 1e-6 ;; *) echo 2e-5 ;; esac; }
 # On SwiftShader these take too long to be worth it.
 large=' bert-base resnet18 '
 # What the data decide is read back, and the sum of an i64 mask is the host's.
 hosted=' control ms-decoder-next ms-decoder-prompt '
 
-work=$(mktemp -d)
+work=$(mktemp -d "$(dirname "$rlx")/models.XXXXXX") # 0.6 GB, which not every /tmp has
 trap 'rm -rf "$work"' EXIT
 if [ $# = 0 ]; then
   for reference in "$source"/tests/models/*.json; do set -- "$@" "$(basename "$reference" .json)"; done
@@ -41,7 +42,7 @@ for name in "$@"; do
     "$rlx" run "$work/$name.onnx" "${inputs[@]}" "${flags[@]}" >/dev/null 2>"$work/errors" ||
       { echo "$name on $device"; problem "$(grep '^rlx:' "$work/errors" || tail -n 1 "$work/errors")"; continue; }
     echo "$name on $device: $(((${EPOCHREALTIME/./} - ${start/./}) / 1000)) ms"
-    node "$source/tools/models/compare.mjs" "$source/tests/models/$name.json" "$work/out" $tolerance || failed=1
+    node "$source/tools/models/compare.mjs" "$source/tests/models/$name.json" "$work/out" "$(tolerance_of "$name")" || failed=1
     if [ "$strict" ] && grep -q '"host_steps": [1-9]' "$work/report.json"; then problem "leaves steps to the host"; fi
     if [ $device = cpu ] && [[ $large != *" $name "* ]]; then
       # As rlx's own text and tensors it gives the same bits.
