@@ -16,4 +16,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME cli.onnx
     COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/onnx.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
   set_tests_properties(cli.onnx PROPERTIES LABELS cli TIMEOUT 1200 SKIP_RETURN_CODE 77)
+  add_test(NAME cli.models
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/models.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cli.models PROPERTIES LABELS cli TIMEOUT 900 SKIP_RETURN_CODE 77)
 endif()

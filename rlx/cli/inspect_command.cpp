@@ -34,8 +34,8 @@ void print_graph(const Inspection& found, Context& context) {
   print_types("inputs", found.inputs, context);
   print_types("outputs", found.outputs, context);
   print_types("states", found.states, context);
-  context.out << context.bold("weights") << "  " << found.weights.size() << ", "
-              << bytes_text(found.weight_bytes) << '\n';
+  context.out << context.bold("weights") << "  " << found.weights.size() << " of "
+              << found.parameters << " parameters, " << bytes_text(found.weight_bytes) << '\n';
   for (const auto& [name, bounds] : found.symbols) {
     context.out << context.bold("symbol") << "   " << name;
     if (bounds.high == kUnbounded)
@@ -54,6 +54,7 @@ void print_steps(const Inspection& found, Context& context) {
   for (const HostStep& step : found.host_steps)
     if (!step.reason.empty()) table.rows.push_back({step.op, step.node, step.reason});
   if (!table.rows.empty()) table.print(context.out);
+  if (found.host_steps.empty()) context.out << "  nothing on the host\n";
 }
 
 void print_slots(const Inspection& found, Context& context) {

@@ -13,19 +13,28 @@ int64_t bytes_of_type(const TensorType& type) {
   return count(concrete(type.shape)) * bytes_of(type.dtype);
 }
 
+void count_ops(const Graph& graph, std::map<std::string, int64_t>& ops) {
+  for (const Node& node : graph.nodes()) {
+    if (!is_source(node)) ++ops[node.op->name];
+    for (const auto& [name, attr] : node.attrs)
+      if (const GraphPtr* body = std::get_if<GraphPtr>(&attr.variant())) count_ops(**body, ops);
+  }
+}
+
 void describe_graph(const Graph& graph, Inspection& found) {
   for (const Node& node : graph.nodes()) {
     if (is_input(node)) found.inputs.push_back({node.name, node.types[0]});
     if (is_weight(node)) {
       found.weights.push_back({node.name, node.types[0]});
+      found.parameters += count(concrete(node.types[0].shape));
       found.weight_bytes += bytes_of_type(node.types[0]);
     }
     if (is_state(node)) {
       found.states.push_back({node.name, node.types[0]});
       found.state_bytes += bytes_of_type(node.types[0]);
     }
-    if (!is_source(node)) ++found.ops[node.op->name];
   }
+  count_ops(graph, found.ops);
   for (const GraphOutput& output : graph.outputs())
     found.outputs.push_back({output.name, output.value.type()});
   for (const std::string& symbol : input_symbols(graph)) {
@@ -118,6 +127,7 @@ nlohmann::ordered_json inspection_json(const Inspection& found) {
   return {{"inputs", types_json(found.inputs)},
           {"outputs", types_json(found.outputs)},
           {"weights", types_json(found.weights)},
+          {"parameters", found.parameters},
           {"weight_bytes", found.weight_bytes},
           {"states", types_json(found.states)},
           {"state_bytes", found.state_bytes},

@@ -20,9 +20,10 @@ struct HostStep {
 
 struct Inspection {
   std::vector<NamedType> inputs, outputs, weights, states;
+  int64_t parameters = 0;                     // the weights' elements
   int64_t weight_bytes = 0, state_bytes = 0;  // as the file holds them
   std::map<std::string, Interval> symbols;    // of the inputs; `high` may be kUnbounded
-  std::map<std::string, int64_t> ops;         // how many of each
+  std::map<std::string, int64_t> ops;         // how many of each, bodies included
 
   std::string device;
   std::map<std::string, int64_t> steps;    // by kind

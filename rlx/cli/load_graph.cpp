@@ -3,14 +3,19 @@
 #include "rlx/import/onnx/import.h"
 #include "rlx/import/rlx_file.h"
 #include "rlx/ops/catalog.h"
+#include "rlx/passes/passes.h"
 
 namespace rlx::cli {
 
+bool has_ending(const std::string& file, const std::string& ending) {
+  return file.size() > ending.size() &&
+         file.compare(file.size() - ending.size(), ending.size(), ending) == 0;
+}
+
 Graph load_graph(const std::string& file) {
-  const std::string ending = ".onnx";
-  const bool is_onnx = file.size() > ending.size() &&
-                       file.compare(file.size() - ending.size(), ending.size(), ending) == 0;
-  return is_onnx ? onnx::load_onnx(file) : load_rlx(file, catalog());
+  if (!has_ending(file, ".onnx")) return load_rlx(file, catalog());
+  // What an import left behind, such as weights that it unpacked, is not the model's.
+  return dead_code.run(onnx::load_onnx(file));
 }
 
 }  // namespace rlx::cli

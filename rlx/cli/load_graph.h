@@ -7,6 +7,8 @@
 
 namespace rlx::cli {
 
+bool has_ending(const std::string& file, const std::string& ending);
+
 // .onnx by its ending; anything else is rlx's own text.
 Graph load_graph(const std::string& file);
 

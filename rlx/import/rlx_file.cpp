@@ -1,5 +1,6 @@
 #include "rlx/import/rlx_file.h"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -18,16 +19,29 @@ std::string tensors_path(const std::string& path) {
   return path.substr(0, path.size() - (named ? kExtension.size() : 0)) + ".safetensors";
 }
 
+// Whether the text at `path`, if there is one, names tensors of the file beside it.
+bool names_tensors(const std::string& path) {
+  return std::filesystem::is_regular_file(path) &&
+         read_file(path).find("]@\"") != std::string::npos;
+}
+
 }  // namespace
 
-void save_rlx(const Graph& graph, const std::string& path) {
+std::string save_rlx(const Graph& graph, const std::string& path) {
   std::map<std::string, Tensor> large;
   PrintOptions options;
   options.large = [&](const std::string& key, const Tensor& tensor) { large.emplace(key, tensor); };
   const std::string printed = print(graph, options);
+  const std::string beside = tensors_path(path);
+  const bool exists = std::filesystem::exists(beside), ours = exists && names_tensors(path);
+  if (!large.empty() && exists && !ours)
+    fail(ErrorKind::io, "'", beside, "' exists and is not of '", path,
+         "': choose another name, or remove it");
   // The text last: it is what a reader looks for, and then finds what it names.
-  if (!large.empty()) save_safetensors(tensors_path(path), large);
+  if (!large.empty()) save_safetensors(beside, large);
   write_file(path, printed);
+  if (large.empty() && ours) std::filesystem::remove(beside);
+  return large.empty() ? "" : beside;
 }
 
 Graph load_rlx(const std::string& path, const OpSet& ops) {

@@ -5,8 +5,10 @@
 #include <cerrno>
 #include <cstring>
 
+#include "rlx/base/file.h"
 #include "rlx/import/test_folder.h"
 #include "rlx/ir/text.h"
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
@@ -51,6 +53,27 @@ TEST(RlxFile, SmallTensorsNeedNoSecondFile) {
   save_rlx(graph_with(Tensor::of(DType::i8, {2}, {3, 4})), folder.path("m"));
   EXPECT_FALSE(std::filesystem::exists(folder.path("m.safetensors")));
   EXPECT_EQ(load_rlx(folder.path("m"), {}).nodes().size(), 2u);
+}
+
+TEST(RlxFile, TensorsOfAnEarlierSaveDoNotRemain) {
+  const TestFolder folder;
+  const std::string path = folder.path("m.rlx"), beside = folder.path("m.safetensors");
+  EXPECT_EQ(save_rlx(graph_with(large_tensor()), path), beside);
+  EXPECT_EQ(save_rlx(graph_with(Tensor::of(DType::i8, {2}, {3, 4})), path), "");
+  EXPECT_FALSE(std::filesystem::exists(beside));
+}
+
+TEST(RlxFile, AnotherOnesTensorsAreLeftAlone) {
+  const TestFolder folder;
+  const std::string path = folder.path("m.rlx"), beside = folder.path("m.safetensors");
+  write_file(beside, "precious");
+  EXPECT_EQ(
+      rlx::error_of([&] { save_rlx(graph_with(large_tensor()), path); }),
+      "'" + beside + "' exists and is not of '" + path + "': choose another name, or remove it");
+  EXPECT_FALSE(std::filesystem::exists(path));
+  save_rlx(graph_with(Tensor::of(DType::i8, {2}, {3, 4})), path);
+  save_rlx(graph_with(Tensor::of(DType::i8, {2}, {3, 4})), path);
+  EXPECT_EQ(read_file(beside), "precious");
 }
 
 TEST(RlxFile, WhatIsMissingIsNamed) {

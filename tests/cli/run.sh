@@ -70,7 +70,7 @@ END
 # The command line.
 claim "the version" 0 '^rlx [0-9]+\.[0-9]+' -- --version
 claim "help names the commands" 0 'run' 'inspect' 'devices' 'compare' 'ops' 'demo' 'Exits with' -- --help
-for command in run inspect devices compare demo; do
+for command in run inspect convert devices compare demo; do
   claim "help of $command has an example" 0 "rlx $command" 'Example' -- "$command" --help
 done
 claim "no command is wrong usage" 2 '^rlx: A command is required' --
@@ -127,8 +127,28 @@ claim "reports and traces are files" 0 -- run "$encoder" --device cpu --bind bat
 holds "with what was asked for" grep -q '"host_steps"' report.json
 holds "in the form that trace viewers read" grep -q '"traceEvents"' trace.json
 
+# Converting.
+claim "a graph is written with its tensors beside it" 0 '^copy\.rlx: [0-9]+ nodes, tensors in copy\.safetensors$' -- convert "$encoder" copy.rlx
+claim "and gives the same" 0 'cpu and cpu agree' -- compare copy.rlx --devices cpu,cpu --bind batch=2 --bind seq=5
+holds "as a file it is the same" cmp copy.rlx "$encoder"
+claim "over itself" 0 'copy\.safetensors$' -- convert copy.rlx copy.rlx
+claim "and again over it" 0 'copy\.safetensors$' -- convert "$encoder" copy.rlx
+claim "one without large tensors is one file" 0 '^copy\.rlx: 2 nodes$' -- convert double.rlx copy.rlx
+holds "and leaves no tensors of the one before" test ! -e copy.safetensors
+printf precious >copy.safetensors
+claim "tensors that are another's are refused" 1 "^rlx: 'copy\.safetensors' exists and is not of 'copy\.rlx'" -- convert "$encoder" copy.rlx
+holds "and kept" grep -qx precious copy.safetensors
+claim "a missing graph to convert is named" 1 "^rlx: cannot open 'nowhere\.onnx'" -- convert nowhere.onnx copy.rlx
+claim "a file that is no graph is told" 1 '^rlx: .*cut\.rlx:' -- convert cut.rlx copy.rlx
+claim "another ending is wrong usage" 2 "^rlx: OUT: 'copy\.onnx' does not end in \.rlx" -- convert double.rlx copy.onnx
+claim "a folder that is not there is named" 1 "^rlx: cannot write 'no/where\.rlx'" -- convert double.rlx no/where.rlx
+claim "where there is no place for them, tensors are named" 1 "^rlx: cannot write 'no/where\.safetensors'" -- convert "$encoder" no/where.rlx
+# A limit on the size of files stands for a disk that is full.
+holds "a write that fails is told and leaves nothing" bash -c "trap '' XFSZ; ulimit -f 1
+  ! '$rlx' convert '$encoder' full.rlx 2>err.txt && grep -q \"^rlx: cannot write 'full.safetensors'\" err.txt && ! ls -A | grep full"
+
 # Graphs and devices.
-claim "inspect shows what is in a graph" 0 'ids +i64\[batch, seq\]' 'probabilities' 'seq in 1\.\.64' '2 attention' 'at the peak' -- inspect "$encoder"
+claim "inspect shows what is in a graph" 0 'ids +i64\[batch, seq\]' 'probabilities' 'seq in 1\.\.64' '2 attention' 'of [0-9]+ parameters' 'at the peak' -- inspect "$encoder"
 claim "inspect asks for what it needs to plan" 0 '--bind n=NUMBER' -- inspect double.rlx
 claim "inspect prints the graph and its memory" 0 '%1 = add %0, %0' 'slot +bytes' -- inspect double.rlx --bind n=3 --memory --text
 claim "inspect as JSON" 0 '"peak_bytes"' '"symbols"' -- inspect "$encoder" --json

@@ -39,9 +39,11 @@ std::map<Key, const Operator*> make_table() {
     for (const Operator& op : operators) table[{domain, std::string(op.name)}] = &op;
   };
   for (auto* family : {math_operators, reduction_operators, shape_operators, window_operators,
-                       sequence_operators, quantised_operators})
+                       sequence_operators, quantised_operators, transformer_operators})
     add("", family());
-  add("com.microsoft", microsoft_operators());
+  for (auto* family :
+       {microsoft_operators, microsoft_attention_operators, microsoft_quantised_operators})
+    add("com.microsoft", family());
   return table;
 }
 

@@ -94,6 +94,9 @@ std::span<const Operator> shape_operators();
 std::span<const Operator> window_operators();
 std::span<const Operator> sequence_operators();
 std::span<const Operator> quantised_operators();
+std::span<const Operator> transformer_operators();
 std::span<const Operator> microsoft_operators();
+std::span<const Operator> microsoft_attention_operators();
+std::span<const Operator> microsoft_quantised_operators();
 
 }  // namespace rlx::onnx
