@@ -38,8 +38,6 @@ void reference(const ReferenceSite& site) {
   finish_convolution(site, convolve(bound(form, site.symbols), numbers_of(x), numbers_of(w)));
 }
 
-enum Variant : int64_t { direct = 0, product_where_pointwise = 1 };
-
 // The spatial dims as one, where they lie end to end.
 std::optional<Dim> spatial_stride(const Operand& x) {
   const ViewDims view = collapse(spatial_dims(x.shape), {0, spatial_dims(x.layout.strides)});
@@ -81,8 +79,7 @@ Steps lower_pointwise(const LowerSite& site, const Dim& pixel_stride) {
 Steps lower(const LowerSite& site) {
   const Convolution form =
       convolution_of(site.attrs(), site.in(0).shape, site.in(1).shape, site.out().shape);
-  const int64_t variant = site.choices.get("conv.variant", product_where_pointwise);
-  if (variant == product_where_pointwise && is_pointwise(form))
+  if (site.choices.get("conv.variant", own_kernels) == own_kernels && is_pointwise(form))
     if (const std::optional<Dim> stride = spatial_stride(site.inputs[0]))
       return lower_pointwise(site, *stride);
 
