@@ -148,21 +148,15 @@ void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
   }
 }
 
-// Blocks are sorted in workgroup memory as pairs (key, index), runs are then merged two by two,
-// from one half of the temporaries to the other; the elements are fetched at the end.
-Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
-  const Rows rows(site.in(0).shape, ordering.axis);
-  const Dim elements = rows.count * rows.length, keep = site.out().shape[ordering.axis];
-  const std::string key =
-      key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
-  const int64_t variant = choose_variant(site, rows.length, keep);
-  if (variant == select_in_turn) return select_dispatch(site, rows, keep, key);
-  const Block block = choose_block(rows.length, variant == sort_with_many_lanes);
-  const Dim blocks = ceil_div(rows.length, block.size()), passes = merge_passes(rows.length, block);
+namespace {
 
-  Dispatch sort{
+// The kernel that sorts blocks of x; where its results go is left to add.
+Dispatch block_dispatch(const Operand& x, const Rows& rows, const Dim& keep, const std::string& key,
+                        const Block& block) {
+  const Dim blocks = ceil_div(rows.length, block.size());
+  return {
       .kernel = kernel("sort_blocks", {"sort_key", "sort_merge"}),
-      .operands = {site.read("x", 0)},
+      .operands = {LowerSite::named(x, "x", Access::read)},
       .constants = {{"WORKGROUP", block.lanes}, {"EACH", block.each}, {"BLOCK", block.size()}},
       .params = {{"block_count", rows.count * blocks},
                  {"blocks_per_row", blocks},
@@ -172,19 +166,22 @@ Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
       .prelude = {key},
       .workgroups = rows.count * blocks,
   };
-  if (passes.is(0) && keep.is_number()) {  // a block is a row, and nothing is left to do
-    sort.operands.push_back(site.write("values", 0));
-    sort.operands.push_back(site.write("indices", 1));
-    sort.prelude.emplace_back(kPutResults);
-    return sort;
-  }
+}
+
+// Blocks are sorted in workgroup memory as pairs (key, index), runs are then merged two by two,
+// from one half of the temporaries to the other.
+SortedKeys sort_pairs(const LowerSite& site, const Operand& x, const Rows& rows, const Dim& keep,
+                      const std::string& key, const Block& block) {
+  const Dim elements = rows.count * rows.length, passes = merge_passes(rows.length, block);
   const TensorType halves{DType::u32, {elements * Dim(2)}};
   const Operand keys = site.temporary("keys", halves), order = site.temporary("order", halves);
+  Dispatch sort = block_dispatch(x, rows, keep, key, block);
   sort.operands.push_back(keys);
   sort.operands.push_back(order);
   sort.prelude.emplace_back(kPutKeys);
   Steps steps = sort;
   const bool few = keep.is_number() && keep.number() < block.size();
+  const Dim blocks = ceil_div(rows.length, block.size());
   const Dim parts =
       few ? ceil_div(blocks, 2) * ceil_div(keep, block.each) : ceil_div(rows.length, block.each);
   if (!passes.is(0))
@@ -201,12 +198,42 @@ Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
         .workgroups = ceil_div(rows.count * parts, 64),
         .repeat = passes,
     });
+  return {steps, LowerSite::named(keys, "keys", Access::read),
+          LowerSite::named(order, "order", Access::read), mod(passes, 2) * elements};
+}
+
+}  // namespace
+
+SortedKeys sort_keys(const LowerSite& site, const Operand& keys) {
+  const Rows row({count(keys.shape)}, 0);
+  return sort_pairs(site, keys, row, row.length, key_function(DType::u32, "u32", false),
+                    choose_block(row.length, false));
+}
+
+Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
+  const Rows rows(site.in(0).shape, ordering.axis);
+  const Dim keep = site.out().shape[ordering.axis];
+  const Operand& x = site.inputs[0];
+  const std::string key =
+      key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
+  const int64_t variant = choose_variant(site, rows.length, keep);
+  if (variant == select_in_turn) return select_dispatch(site, rows, keep, key);
+  const Block block = choose_block(rows.length, variant == sort_with_many_lanes);
+  if (merge_passes(rows.length, block).is(0) && keep.is_number()) {  // a row is a block
+    Dispatch sort = block_dispatch(x, rows, keep, key, block);
+    sort.operands.push_back(site.write("values", 0));
+    sort.operands.push_back(site.write("indices", 1));
+    sort.prelude.emplace_back(kPutResults);
+    return sort;
+  }
+  const SortedKeys sorted = sort_pairs(site, x, rows, keep, key, block);
+  Steps steps = sorted.steps;
   steps.add(Dispatch{
       .kernel = kernel("sort_take"),
-      .operands = {site.read("x", 0), LowerSite::named(order, "order", Access::read),
-                   site.write("values", 0), site.write("indices", 1)},
+      .operands = {site.read("x", 0), sorted.order, site.write("values", 0),
+                   site.write("indices", 1)},
       .params = {{"count", rows.count * keep},
-                 {"half", mod(passes, 2) * elements},
+                 {"half", sorted.first},
                  {"row_length", rows.length},
                  {"keep", keep},
                  {"stride", rows.stride}},
