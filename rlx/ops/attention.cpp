@@ -181,20 +181,24 @@ void reference(const ReferenceSite& site) {
 
 enum Variant : int64_t { invocation_per_query = 0, workgroup_per_query = 1, split_keys = 2 };
 
-// Lanes that need not wait for each other suit a device that is a CPU, and want many queries. One
-// query and many keys, which is decoding, would leave a large device idle unless the keys are
-// split.
+// With a query to a lane all lanes of a workgroup read the same keys and values, once for all of
+// them, and none waits: that wants many queries, fewer where the device is a CPU, and results that
+// stay in registers. One query and many keys, which is decoding, would leave a large device idle
+// unless the keys are split.
 Variant choose_variant(const LowerSite& site, const AttentionForm& form) {
   const Dim &queries = form.q.length, &keys = form.k.length, &size = form.v.size;
-  const bool in_registers = size.is_number() && size.number() > 0 && size.number() <= 256;
-  const bool many = !queries.is_number() || queries.number() >= 4;
-  const bool decoding = queries.is(1) && (!keys.is_number() || keys.number() >= 512);
+  const auto in_registers = [&](int64_t most) {
+    return size.is_number() && size.number() > 0 && size.number() <= most;
+  };
   const bool software = site.traits.device_class == DeviceClass::software;
-  const Variant fitting = software && many        ? invocation_per_query
-                          : !software && decoding ? split_keys
-                                                  : workgroup_per_query;
+  const bool many = software ? !queries.is_number() || queries.number() >= 4
+                             : queries.is_number() && queries.number() >= 64;
+  const bool decoding = queries.is(1) && (!keys.is_number() || keys.number() >= 512);
+  const Variant fitting = many && in_registers(software ? 256 : 128) ? invocation_per_query
+                          : !software && decoding                    ? split_keys
+                                                                     : workgroup_per_query;
   const auto wanted = static_cast<Variant>(site.choices.get("attention.variant", fitting));
-  return wanted == invocation_per_query && !in_registers ? workgroup_per_query : wanted;
+  return wanted == invocation_per_query && !in_registers(256) ? workgroup_per_query : wanted;
 }
 
 // What bias and mask make of a score.
