@@ -155,12 +155,17 @@ std::vector<OpCase> max_unpool_cases() {
     const TopK pooled = max_pool(v[0], {2, 2}, {.strides = {2, 2}});
     return Values{max_unpool(pooled.values, pooled.indices, v[0].shape())};
   };
+  const auto back_to_odd = [](const Values& v) {  // larger than the windows reach
+    const TopK pooled = max_pool(v[0], {2, 2}, {.strides = {2, 2}});
+    return Values{max_unpool(pooled.values, pooled.indices, {1, 2, 7, 5})};
+  };
   const CaseInput indices = given(Tensor::of(DType::i64, {1, 1, 2, 2}, {0, 3, 13, 10}));
   return {
       composed("max_unpool", {normal(f32({1, 1, 2, 2})), indices}, "to twice the size", 1,
                to({1, 1, 4, 4})),
       composed("max_unpool", {normal(f16({1, 1, 2, 2})), indices}, "f16", 1, to({1, 1, 5, 5})),
       composed("max_unpool", {normal(f32({2, 3, 6, 4}))}, "what max_pool left", 1, back),
+      composed("max_unpool", {normal(f32({1, 2, 7, 5}))}, "into a larger shape", 1, back_to_odd),
   };
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rlx/codegen/shards.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/row_kernel.h"
 
@@ -92,25 +93,30 @@ Dispatch find(const LowerSite& site, const Search& search, std::vector<std::stri
   const Dim outputs = search.rows.count * search.chunks;
   const LaneShare share =
       share_lanes(outputs, search.chunk_length, !search.rows.stride.is(1), site.traits);
+  std::vector<Operand> operands = {site.read("x", 0), LowerSite::named(y, "y", Access::write)};
+  RowShards shards{0, outputs};
+  if (search.chunks.is(1)) shards = cut_rows(search.rows, operands[0], operands[1], 1, site.traits);
   return {
       .kernel = kernel("arg_extreme", {"numbers", share.lanes == 1 ? "fold_alone" : "fold"}),
-      .operands = {site.read("x", 0), LowerSite::named(y, "y", Access::write)},
+      .operands = std::move(operands),
       .constants = {{"WORKGROUP", share.workgroup},
                     {"LANES", share.lanes},
                     {"LAST", site.attrs().get<bool>("select_last")}},
-      .params = {{"outputs", outputs},
+      .params = {{"first", shards.first},
+                 {"end", shards.end},
                  {"row_length", search.rows.length},
                  {"stride", search.rows.stride},
                  {"chunks", search.chunks},
                  {"chunk_length", search.chunk_length},
                  {"candidates", search.candidates}},
       .prelude = std::move(functions),
-      .workgroups = ceil_div(outputs, share.workgroup / share.lanes),
+      .workgroups = ceil_div(shards.count(), share.workgroup / share.lanes),
+      .repeat = shards.repeat,
       .flags_errors = true,
   };
 }
 
-// A long row, when there are few, is shared by many workgroups.
+// A long row, when there are few, is shared by many workgroups; in shards rows are whole.
 template <Side kSide>
 Steps lower(const LowerSite& site) {
   constexpr int64_t kChunk = 4096, kFewRows = 64;
@@ -118,7 +124,7 @@ Steps lower(const LowerSite& site) {
   const std::string key = key_function(kSide, site.compute_type(site.in(0).dtype));
   const bool few = rows.count.is_number() && rows.count.number() < kFewRows;
   const bool long_rows = !rows.length.is_number() || rows.length.number() > kChunk;
-  if (!few || !long_rows)
+  if (!few || !long_rows || !fits_binding(site.in(0).dtype, site.in(0).shape, site.traits))
     return find(site, {rows, 1, rows.length, rows.length}, {key, kOwnIndex}, site.results[0]);
 
   const Dim chunks = max(ceil_div(rows.length, kChunk), 1);

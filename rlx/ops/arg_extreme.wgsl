@@ -20,9 +20,9 @@ const NONE = 0xffffffffu;
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let part = lane % LANES;
-  let output = workgroup_index(ids) * (WORKGROUP / LANES) + lane / LANES;
+  let output = params.first + workgroup_index(ids) * (WORKGROUP / LANES) + lane / LANES;
   var best = T(0u, NONE);
-  if (output < params.outputs) {
+  if (output < params.end) {
     let row = output / params.chunks;
     let start = row / params.stride * params.stride * params.row_length + row % params.stride;
     let begin = output % params.chunks * params.chunk_length;
@@ -33,7 +33,7 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     }
   }
   best = fold_lanes(lane, best);
-  if (part == 0u && output < params.outputs) {
+  if (part == 0u && output < params.end) {
     if (best.index == NONE) {  // a row without elements has no extreme
       raise_flag();
       best.index = 0u;

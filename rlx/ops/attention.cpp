@@ -1,10 +1,11 @@
 // attention(q, k, v, bias, mask) = softmax(scale q . k^T + bias) . v per head over the keys that
 // are seen, without the matrix of scores.
 
+#include "rlx/ops/attention.h"
+
 #include <algorithm>
 #include <cmath>
 
-#include "rlx/ops/elementwise.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/strided.h"
@@ -12,20 +13,13 @@
 namespace rlx {
 namespace {
 
-// One operand's extents and which strides lead along them.
-struct Heads {
-  Dim batches, heads, length, size;
-};
-
-enum class Arrangement { heads_first, heads_inside, heads_packed };
-
 Arrangement arrangement_of(const Dims& q, const Attrs& attrs) {
   if (q.size() == 3) return Arrangement::heads_packed;
   return attrs.get<std::string>("layout") == "bshd" ? Arrangement::heads_inside
                                                     : Arrangement::heads_first;
 }
 
-Heads heads_of(const Dims& x, Arrangement arrangement, const Dim& packed) {
+AttentionHeads heads_of(const Dims& x, Arrangement arrangement, const Dim& packed) {
   switch (arrangement) {
     case Arrangement::heads_first:
       return {x[0], x[1], x[2], x[3]};
@@ -37,36 +31,18 @@ Heads heads_of(const Dims& x, Arrangement arrangement, const Dim& packed) {
   return {x[0], packed, x[1], floor_div(x[2], packed)};
 }
 
-struct Form {
-  Arrangement arrangement;
-  Heads q, k, v;
+}  // namespace
 
-  Form(const Dims& q_shape, const Dims& k_shape, const Dims& v_shape, const Attrs& attrs)
-      : arrangement(arrangement_of(q_shape, attrs)) {
-    const int64_t own = attrs.get<int64_t>("heads"), shared = attrs.get<int64_t>("kv_heads");
-    q = heads_of(q_shape, arrangement, own);
-    k = heads_of(k_shape, arrangement, shared == 0 ? own : shared);
-    v = heads_of(v_shape, arrangement, shared == 0 ? own : shared);
-  }
-  Dims scores() const { return {q.batches, q.heads, q.length, k.length}; }
-  Dims result() const {
-    if (arrangement == Arrangement::heads_packed) return {q.batches, q.length, q.heads * v.size};
-    if (arrangement == Arrangement::heads_inside) return {q.batches, q.length, q.heads, v.size};
-    return {q.batches, q.heads, q.length, v.size};
-  }
-  // Strides by batch, head, position and element.
-  Dims strides(const Layout& layout, const Dim& size) const {
-    const Dims& s = layout.strides;
-    if (arrangement == Arrangement::heads_packed) return {s[0], size * s[2], s[1], s[2]};
-    if (arrangement == Arrangement::heads_inside) return {s[0], s[2], s[1], s[3]};
-    return s;
-  }
-};
-
-// A window has an end too: it looks back from the query's own position.
-bool is_causal(const Attrs& attrs) {
-  return attrs.get<bool>("causal") || attrs.get<int64_t>("window") >= 0;
+AttentionForm::AttentionForm(const Dims& q_shape, const Dims& k_shape, const Dims& v_shape,
+                             const Attrs& attrs)
+    : arrangement(arrangement_of(q_shape, attrs)) {
+  const int64_t own = attrs.get<int64_t>("heads"), shared = attrs.get<int64_t>("kv_heads");
+  q = heads_of(q_shape, arrangement, own);
+  k = heads_of(k_shape, arrangement, shared == 0 ? own : shared);
+  v = heads_of(v_shape, arrangement, shared == 0 ? own : shared);
 }
+
+namespace {
 
 void check_packed(const InferSite& site) {
   const int64_t heads = site.attrs.get<int64_t>("heads"),
@@ -116,7 +92,7 @@ Types infer(const InferSite& site) {
           " need to be all [B, H, S, D], all [B, S, H, D] or all [B, S, H * D]");
   check_options(site.attrs);
   if (rank(q) == 3) check_packed(site);
-  const Form form(q.shape, k.shape, v.shape, site.attrs);
+  const AttentionForm form(q.shape, k.shape, v.shape, site.attrs);
   site.equal(form.q.batches, form.k.batches, text("the batches of q ", q, " and k ", k, " differ"));
   site.equal(form.q.batches, form.v.batches, text("the batches of q ", q, " and v ", v, " differ"));
   site.equal(form.q.size, form.k.size, text("the head sizes of q ", q, " and k ", k, " differ"));
@@ -147,7 +123,7 @@ Operand whole(const Tensor& x) {
 
 void reference(const ReferenceSite& site) {
   const Tensor &q = site.in(0), &k = site.in(1), &v = site.in(2);
-  const Form form(q.shape(), k.shape(), v.shape(), site.attrs);
+  const AttentionForm form(q.shape(), k.shape(), v.shape(), site.attrs);
   const int64_t queries = form.q.length.number(), keys = form.k.length.number(),
                 size = form.q.size.number(), value_size = form.v.size.number(),
                 heads = form.q.heads.number(), window = site.attrs.get<int64_t>("window");
@@ -205,20 +181,24 @@ void reference(const ReferenceSite& site) {
 
 enum Variant : int64_t { invocation_per_query = 0, workgroup_per_query = 1, split_keys = 2 };
 
-// Lanes that need not wait for each other suit a device that is a CPU, and want many queries. One
-// query and many keys, which is decoding, would leave a large device idle unless the keys are
-// split.
-Variant choose_variant(const LowerSite& site, const Form& form) {
+// With a query to a lane all lanes of a workgroup read the same keys and values, once for all of
+// them, and none waits: that wants many queries, fewer where the device is a CPU, and results that
+// stay in registers. One query and many keys, which is decoding, would leave a large device idle
+// unless the keys are split.
+Variant choose_variant(const LowerSite& site, const AttentionForm& form) {
   const Dim &queries = form.q.length, &keys = form.k.length, &size = form.v.size;
-  const bool in_registers = size.is_number() && size.number() > 0 && size.number() <= 256;
-  const bool many = !queries.is_number() || queries.number() >= 4;
-  const bool decoding = queries.is(1) && (!keys.is_number() || keys.number() >= 512);
+  const auto in_registers = [&](int64_t most) {
+    return size.is_number() && size.number() > 0 && size.number() <= most;
+  };
   const bool software = site.traits.device_class == DeviceClass::software;
-  const Variant fitting = software && many        ? invocation_per_query
-                          : !software && decoding ? split_keys
-                                                  : workgroup_per_query;
+  const bool many = software ? !queries.is_number() || queries.number() >= 4
+                             : queries.is_number() && queries.number() >= 64;
+  const bool decoding = queries.is(1) && (!keys.is_number() || keys.number() >= 512);
+  const Variant fitting = many && in_registers(software ? 256 : 128) ? invocation_per_query
+                          : !software && decoding                    ? split_keys
+                                                                     : workgroup_per_query;
   const auto wanted = static_cast<Variant>(site.choices.get("attention.variant", fitting));
-  return wanted == invocation_per_query && !in_registers ? workgroup_per_query : wanted;
+  return wanted == invocation_per_query && !in_registers(256) ? workgroup_per_query : wanted;
 }
 
 // What bias and mask make of a score.
@@ -233,7 +213,7 @@ std::string bias_function(const LowerSite& site) {
 }
 
 // What the kernels have in common; the result is not among the operands yet.
-Dispatch common(const LowerSite& site, const Form& form, const Dim& splits) {
+Dispatch common(const LowerSite& site, const AttentionForm& form, const Dim& splits) {
   const Operand &q = site.inputs[0], &k = site.inputs[1], &v = site.inputs[2];
   const double given = site.attrs().get<double>("scale");
   const double scale = given != 0 || !form.q.size.is_number() || form.q.size.is(0)
@@ -280,7 +260,7 @@ Dispatch common(const LowerSite& site, const Form& form, const Dim& splits) {
 }
 
 // Every workgroup takes a part of a query's keys; a second step puts the parts together.
-Steps lower_split(const LowerSite& site, const Form& form) {
+Steps lower_split(const LowerSite& site, const AttentionForm& form) {
   const Dim splits = min(ceil_div(form.k.length, 128), 32);
   const Dim rows = form.q.batches * form.q.heads * form.q.length;
   const Operand sums = site.temporary("sums", f32({rows, splits, form.v.size})),
@@ -311,7 +291,7 @@ Steps lower_split(const LowerSite& site, const Form& form) {
 }
 
 Steps lower(const LowerSite& site) {
-  const Form form(site.in(0).shape, site.in(1).shape, site.in(2).shape, site.attrs());
+  const AttentionForm form(site.in(0).shape, site.in(1).shape, site.in(2).shape, site.attrs());
   const Dim all_heads = form.q.batches * form.q.heads;
   const Variant variant = choose_variant(site, form);
   if (variant == split_keys) return lower_split(site, form);
@@ -333,69 +313,6 @@ Steps lower(const LowerSite& site) {
   return dispatch;
 }
 
-// The probabilities are computed again, this time as a matrix [B, H, S_q, S_k]: training takes that
-// memory, which the forward pass does not. Heads that share keys lie in a dim of their own.
-Gradients gradient(const GradientSite& site) {
-  const Value q = site.in(0);
-  const auto given = [&](size_t i) { return site.inputs.size() > i && site.in(i).present(); };
-  const Form form(q.shape(), site.in(1).shape(), site.in(2).shape(), site.attrs());
-  const Dim sharing = floor_div(form.q.heads, form.k.heads);
-  const auto grouped = [&](Value x, const Dim& groups,
-                           const Heads& of) {  // [B, H_kv, groups, S, size]
-    if (form.arrangement != Arrangement::heads_first)
-      x = transpose(reshape(x, Dims{of.batches, of.length, of.heads, of.size}), {0, 2, 1, 3});
-    return reshape(x, Dims{of.batches, form.k.heads, groups, of.length, of.size});
-  };
-  const auto ungrouped = [&](Value dx, Value like) {
-    if (form.arrangement == Arrangement::heads_first) return reshape(dx, like.shape());
-    const Dims& s = dx.shape();
-    return reshape(transpose(reshape(dx, Dims{s[0], s[1] * s[2], s[3], s[4]}), {0, 2, 1, 3}),
-                   like.shape());
-  };
-  const Value q5 = grouped(q, sharing, form.q), k5 = grouped(site.in(1), 1, form.k),
-              v5 = grouped(site.in(2), 1, form.v),
-              dy5 = grouped(site.dy(), sharing,
-                            {form.q.batches, form.q.heads, form.q.length, form.v.size});
-  const Dims scores = form.scores();
-  const Dims grouped_scores = {form.q.batches, form.k.heads, sharing, form.q.length, form.k.length};
-
-  double scale = site.attrs().get<double>("scale");
-  if (scale == 0) {
-    require(form.q.size.is_number(),
-            "attention: the gradient needs a head size that is a number, got ", form.q.size);
-    scale = 1 / std::sqrt(static_cast<double>(form.q.size.number()));
-  }
-  const double softcap = site.attrs().get<double>("softcap");
-  Value s = reshape(matmul(q5, k5, false, true), scores) * scalar(q, scale);
-  Value slope;
-  if (softcap > 0) {
-    const Value t = tanh(s * scalar(q, 1 / softcap));
-    slope = scalar(q, 1) - t * t;
-    s = t * scalar(q, softcap);
-  }
-  const Value lowest = scalar(q, -INFINITY);
-  const bool is_mask = given(3) && site.in(3).dtype() == DType::boolean;
-  const bool has_bias = given(3) && !is_mask, causal = is_causal(site.attrs());
-  if (has_bias) s = s + cast(site.in(3), q.dtype());
-  if (is_mask) s = where(site.in(3), s, lowest);
-  if (given(4)) s = where(site.in(4), s, lowest);
-  if (causal) s = where(causal_mask(s, site.attrs().get<int64_t>("window")), s, lowest);
-  Value p = softmax(s, -1);
-  if (site.attrs().get<std::string>("empty_row") == "zero" && (given(3) || given(4) || causal))
-    p = where(equal(reduce_max(s, {3}, true), lowest), scalar(q, 0), p);
-
-  const Value dp = reshape(matmul(dy5, v5, false, true), scores);
-  Value ds = p * (dp - sum(p * dp, {3}, true));
-  Gradients gradients(site.inputs.size());
-  if (has_bias) gradients[3] = cast(unbroadcast(ds, site.in(3)), site.in(3).dtype());
-  if (slope.present()) ds = ds * slope;
-  const Value ds5 = reshape(ds * scalar(q, scale), grouped_scores), p5 = reshape(p, grouped_scores);
-  gradients[0] = ungrouped(matmul(ds5, k5), q);
-  gradients[1] = ungrouped(sum(matmul(ds5, q5, true), {2}, true), site.in(1));
-  gradients[2] = ungrouped(sum(matmul(p5, dy5, true), {2}, true), site.in(2));
-  return gradients;
-}
-
 }  // namespace
 
 const OpDef& attention_op() {
@@ -414,7 +331,7 @@ const OpDef& attention_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
-      .gradient = gradient,
+      .gradient = attention_gradient,
       .accuracy = {32},
       .variants = {{"attention.variant", 3}},
   };

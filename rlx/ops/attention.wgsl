@@ -1,8 +1,10 @@
 // Attention with one workgroup per query: lanes take one key each to score, then four elements of the
-// result each to sum. A row of v longer than that takes several workgroups, and the keys may be split over
-// several. Functions: finish. Includes: numbers, functions, reduce, attention.
+// result each to sum; of a row of v that is shorter, groups of lanes take different keys. A longer one takes several
+// workgroups, and the keys may be split over several. Functions: finish. Includes: numbers, functions, reduce,
+// attention.
 
 var<workgroup> probabilities: array<f32, WORKGROUP>;
+var<workgroup> shares: array<vec4<f32>, WORKGROUP>;  // of the groups in the sums
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
@@ -24,7 +26,11 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let mask_at = params.mask_first + batch * params.mask_strides[0].x + head * params.mask_strides[0].y +
                 query * params.mask_strides[0].z;
 
-  let element = group % parts * 4u * WORKGROUP + lane + vec4<u32>(0u, 1u, 2u, 3u) * WORKGROUP;
+  var columns = 1u;  // lanes of a group
+  while (columns < WORKGROUP && 4u * columns < params.value_size) { columns *= 2u; }
+  let groups = WORKGROUP / columns;
+  let own_group = lane / columns;
+  let element = group % parts * 4u * WORKGROUP + lane % columns + vec4<u32>(0u, 1u, 2u, 3u) * columns;
   let value_at = v_at + min(element, vec4<u32>(params.value_size - 1u)) * params.v_strides[0].w;
   let seen = key_end(query) - key_begin(query);
   let begin = key_begin(query) + split * ((seen + params.splits - 1u) / params.splits);
@@ -52,13 +58,17 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     probabilities[lane] = p;
     workgroupBarrier();
     sums = weighted(kept, sums);
-    for (var i = 0u; i < min(WORKGROUP, end - first); i++) {
+    for (var i = own_group; i < min(WORKGROUP, end - first); i += groups) {
       let at = value_at + (first + i) * params.v_strides[0].z;
       sums += weighted(probabilities[i], vec4<f32>(load_v(at.x), load_v(at.y), load_v(at.z), load_v(at.w)));
     }
     // The barriers of the next reduction keep the probabilities until every lane has read them.
   }
 
+  shares[lane] = sums;
+  workgroupBarrier();
+  if (own_group != 0u) { return; }
+  for (var other = 1u; other < groups; other++) { sums += shares[other * columns + lane]; }
   let y_at = batch * params.y_strides[0].x + head * params.y_strides[0].y + query * params.y_strides[0].z;
   finish(row, split, y_at, element, sums, total, highest);
 }

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "rlx/autodiff/gradient.h"
 #include "rlx/codegen/lower_graph.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
@@ -183,6 +184,21 @@ TEST(CausalMask, QueriesAreTheLastPositions) {
   const Tensor y = evaluate(graph, {}).outputs.at("y");
   const double wanted[] = {0, 1, 1, 0, 0, 0, 1, 1};
   for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(y.at(i), wanted[i]) << i;
+}
+
+TEST(Attention, TheGradientHasNoMatrixOfAllScores) {
+  for (const bool causal : {false, true}) {
+    Graph graph;
+    constexpr int64_t kLength = 512;
+    const Value q = graph.input("q", f32({1, 2, kLength, 4})),
+                k = graph.input("k", f32({1, 2, kLength, 4})),
+                v = graph.input("v", f32({1, 2, kLength, 4}));
+    const Value y = attention(q, k, v, {}, {.causal = causal});
+    gradient(sum(y), {q, k, v});
+    for (const Node& node : graph.data()->nodes)
+      for (const TensorType& type : node.types)
+        EXPECT_LE(count(type.shape).number(), 2 * 128 * kLength) << node.op->name << ' ' << type;
+  }
 }
 
 TEST(Attention, ErrorsNameTheOperands) {

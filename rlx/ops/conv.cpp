@@ -38,8 +38,6 @@ void reference(const ReferenceSite& site) {
   finish_convolution(site, convolve(bound(form, site.symbols), numbers_of(x), numbers_of(w)));
 }
 
-enum Variant : int64_t { direct = 0, product_where_pointwise = 1 };
-
 // The spatial dims as one, where they lie end to end.
 std::optional<Dim> spatial_stride(const Operand& x) {
   const ViewDims view = collapse(spatial_dims(x.shape), {0, spatial_dims(x.layout.strides)});
@@ -47,26 +45,51 @@ std::optional<Dim> spatial_stride(const Operand& x) {
   return view.strides.empty() ? Dim(1) : view.strides[0];
 }
 
+// A window of one element that never looks beside x. Channels that are alone have their own kernel.
 bool is_pointwise(const Convolution& form) {
   const Slide<Dim>& slide = form.slide;
   for (size_t d = 0; d < 3; ++d)
-    if (!slide.window[d].is(1) || !slide.strides[d].is(1) || !slide.before[d].is(0) ||
-        !(slide.in[d] == slide.out[d]))
+    if (!slide.window[d].is(1) || !slide.before[d].is(0) ||
+        !(slide.out[d] == floor_div(slide.in[d] - 1, slide.strides[d]) + 1))
       return false;
-  return form.groups.is(1);
+  return form.groups.is(1) || !form.inputs.is(1);
 }
 
-// A window of one element: w[O, C] times the images [C, pixels].
-Steps lower_pointwise(const LowerSite& site, const Dim& pixel_stride) {
-  const Operand &x = site.inputs[0], &w = site.inputs[1];
-  Product product;
-  product.batch = {x.shape[0]};
-  product.m = w.shape[0];
-  product.k = w.shape[1];
-  product.n = count(spatial_dims(x.shape));
+// The elements of x that a window of one sees.
+Operand seen_of(Operand x, const Convolution& form) {
+  const size_t axes = x.shape.size() - 2;
+  for (size_t d = 0; d < axes; ++d) {
+    x.shape[d + 2] = form.slide.out[d + 3 - axes];
+    x.layout.strides[d + 2] = x.layout.strides[d + 2] * form.slide.strides[d + 3 - axes];
+  }
+  return x;
+}
+
+// w[O, C] times the images [C, pixels], for each group.
+Steps lower_pointwise(const LowerSite& site, const Convolution& form) {
+  const Operand& w = site.inputs[1];
+  Operand x = seen_of(site.inputs[0], form);
+  Steps steps;
+  std::optional<Dim> pixel_stride = spatial_stride(x);
+  if (!pixel_stride) {
+    const Operand seen = site.temporary("x", {x.dtype, x.shape});
+    steps.add(copy_view(x, seen, site.traits));
+    x = seen;
+    pixel_stride = 1;
+  }
   const auto stride = [](const Operand& operand, size_t d) { return operand.layout.strides[d]; };
-  product.a = {flat(w), w.layout.offset, {0}, stride(w, 0), stride(w, 1)};
-  product.b = {flat(x), x.layout.offset, {stride(x, 0)}, stride(x, 1), pixel_stride};
+  Product product;
+  product.batch = {form.batches, form.groups};
+  product.m = form.outputs;
+  product.k = form.inputs;
+  product.n = count(spatial_dims(x.shape));
+  product.a = {
+      flat(w), w.layout.offset, {0, stride(w, 0) * form.outputs}, stride(w, 0), stride(w, 1)};
+  product.b = {flat(x),
+               x.layout.offset,
+               {stride(x, 0), stride(x, 1) * form.inputs},
+               stride(x, 1),
+               *pixel_stride};
   product.y = site.write("y");
   const std::string& activation = site.attrs().get<std::string>("activation");
   if (site.has(2))
@@ -75,17 +98,14 @@ Steps lower_pointwise(const LowerSite& site, const Dim& pixel_stride) {
   product.finish = site.has(2) ? "activation(v + load_bias(row))" : "activation(v)";
   product.finish_functions = {activation_function(activation)};
   product.finish_includes = activation_includes(activation);
-  return lower_product(site, product);
+  return steps.append(lower_product(site, product));
 }
 
 Steps lower(const LowerSite& site) {
   const Convolution form =
       convolution_of(site.attrs(), site.in(0).shape, site.in(1).shape, site.out().shape);
-  const int64_t variant = site.choices.get("conv.variant", product_where_pointwise);
-  if (variant == product_where_pointwise && is_pointwise(form))
-    if (const std::optional<Dim> stride = spatial_stride(site.inputs[0]))
-      return lower_pointwise(site, *stride);
-
+  if (site.choices.get("conv.variant", own_kernels) == own_kernels && is_pointwise(form))
+    return lower_pointwise(site, form);
   return lower_convolution(site, float_convolution(site, form));
 }
 

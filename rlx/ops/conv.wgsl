@@ -1,6 +1,6 @@
 // Direct convolution: each invocation computes 4 pixels in CHANNELS channels of one group. Lanes lie
 // along the pixels, so that all of them read the same weights and neighbours read neighbouring x.
-// Constants: CHANNELS, TRANSPOSED. Includes: windows. Functions: x_value, w_value, finish.
+// Constants: CHANNELS, TRANSPOSED. Functions: x_value, w_value, finish.
 
 const PIXELS = 4u * WORKGROUP;
 

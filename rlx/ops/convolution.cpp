@@ -1,6 +1,7 @@
 #include "rlx/ops/convolution.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "rlx/ops/activation.h"
 #include "rlx/ops/kernel.h"
@@ -104,24 +105,25 @@ Dims strides_of_weights(const Operand& w, const Convolution& c) {
   return {output, input, taps[0], taps[1], taps[2], group};
 }
 
-}  // namespace
+// Strides of 1 spread x as the mirrored window would gather it.
+bool gathers(const Convolution& c) {
+  const auto& strides = c.slide.strides;
+  return !c.transposed || std::all_of(strides.begin(), strides.end(),
+                                      [](const Dim& stride) { return stride.is(1); });
+}
 
-Steps lower_convolution(const LowerSite& site, const ConvolutionKernel& given) {
+bool is_depthwise(const Convolution& c) { return c.inputs.is(1) && !c.groups.is(1) && gathers(c); }
+
+// What the kernels share: operands, functions and params. The kernel has x as `in` and y as `out`.
+Dispatch convolution_dispatch(const ConvolutionKernel& given, const Slide<Dim>& slide,
+                              const Dim& w_first, const Dims& w_strides) {
   const Convolution& c = given.convolution;
-  const bool software = site.traits.device_class == DeviceClass::software;
-  const int64_t lanes = site.choices.get("conv.lanes", software ? 8 : 64);
-  int64_t channels = site.choices.get("conv.channels", 4);
-  if (c.outputs.is_number()) channels = std::clamp<int64_t>(c.outputs.number(), 1, channels);
-
   Dispatch dispatch;
-  dispatch.kernel = kernel("conv", {"windows"});
-  dispatch.kernel.name = site.node.op->name;
   for (const KernelText& include : given.includes) dispatch.kernel.includes.push_back(include);
   dispatch.operands = {LowerSite::named(flat(given.x), "x", Access::read),
                        LowerSite::named(flat(given.w), "w", Access::read),
                        LowerSite::named(given.y, "y", Access::write)};
   for (const Operand& operand : given.operands) dispatch.operands.push_back(operand);
-  dispatch.constants = {{"WORKGROUP", lanes}, {"CHANNELS", channels}, {"TRANSPOSED", c.transposed}};
   dispatch.prelude = given.functions;
   for (const std::string& function :
        {text("alias T = ", given.type, ";"),
@@ -129,24 +131,93 @@ Steps lower_convolution(const LowerSite& site, const ConvolutionKernel& given) {
         text("fn w_value(i: u32, channel: u32) -> T { return ", given.w_value, "; }"),
         text("fn finish(v: T, channel: u32) -> T { return ", given.finish, "; }")})
     dispatch.prelude.push_back(function);
-
-  Slide<Dim> slide = c.slide;  // the kernel has x as `in` and y as `out`
-  if (c.transposed) std::swap(slide.in, slide.out);
   const Dims& x_strides = given.x.layout.strides;
   const std::array<Dim, 3> x_spatial = three(spatial_dims(x_strides), 0);
   dispatch.params = slide_params(slide);
   const std::vector<Param> own = {
       {"x_strides", Dims{x_strides[0], x_strides[1], x_spatial[0], x_spatial[1], x_spatial[2]}},
-      {"w_strides", strides_of_weights(given.w, c)},
+      {"w_strides", w_strides},
       {"x_first", given.x.layout.offset},
-      {"w_first", given.w.layout.offset},
+      {"w_first", w_first},
       {"batches", c.batches},
       {"groups", c.groups},
       {"group_inputs", c.inputs},
       {"group_outputs", c.outputs}};
   dispatch.params.insert(dispatch.params.end(), own.begin(), own.end());
+  return dispatch;
+}
+
+Dispatch direct_dispatch(const LowerSite& site, const ConvolutionKernel& given) {
+  const Convolution& c = given.convolution;
+  const bool software = site.traits.device_class == DeviceClass::software;
+  const int64_t lanes = site.choices.get("conv.lanes", software ? 8 : 64);
+  int64_t channels = site.choices.get("conv.channels", 4);
+  if (c.outputs.is_number()) channels = std::clamp<int64_t>(c.outputs.number(), 1, channels);
+  Slide<Dim> slide = c.slide;
+  if (c.transposed) std::swap(slide.in, slide.out);
+  Dispatch dispatch =
+      convolution_dispatch(given, slide, given.w.layout.offset, strides_of_weights(given.w, c));
+  dispatch.kernel.source = kernel("conv").source;
+  dispatch.constants = {{"WORKGROUP", lanes}, {"CHANNELS", channels}, {"TRANSPOSED", c.transposed}};
   dispatch.workgroups = c.groups * ceil_div(c.outputs, channels) *
                         ceil_div(c.batches * slide.places(), kPixels * lanes);
+  return dispatch;
+}
+
+// How a lane reads a line of x: elements `step` apart, of which neighbouring outputs and
+// neighbouring taps need others.
+struct Line {
+  int64_t step, along, apart;
+
+  Line(int64_t stride, int64_t dilation, int64_t taps)
+      : step(taps == 1 ? stride : std::gcd(stride, dilation)),
+        along(stride / step),
+        apart(dilation / step) {}
+  int64_t length(int64_t outputs, int64_t taps) const {
+    return (outputs - 1) * along + (taps - 1) * apart + 1;
+  }
+};
+
+Dispatch depthwise_dispatch(const LowerSite& site, const ConvolutionKernel& given) {
+  constexpr int64_t kLanes = 64, kMostTaps = 7, kLongestLine = 32;  // a line stays in registers
+  const Convolution& c = given.convolution;
+  Slide<Dim> slide = c.slide;
+  Dims w_strides = strides_of_weights(given.w, c);
+  Dim w_first = given.w.layout.offset;
+  if (c.transposed) {
+    std::swap(slide.in, slide.out);
+    for (size_t d = 0; d < 3; ++d) {
+      const Dim last = slide.window[d] - 1;
+      slide.before[d] = last * slide.dilations[d] - slide.before[d];
+      w_first = w_first + last * w_strides[d + 2];
+      w_strides[d + 2] = Dim(0) - w_strides[d + 2];
+    }
+  }
+  const int64_t outputs = site.choices.get("conv.outputs", 8);
+  const int64_t stride = slide.strides[2].number(), dilation = slide.dilations[2].number();
+  int64_t taps = slide.window[2].is_number()
+                     ? std::clamp<int64_t>(slide.window[2].number(), 1, kMostTaps)
+                     : kMostTaps;
+  while (taps > 1 && Line(stride, dilation, taps).length(outputs, taps) > kLongestLine) --taps;
+  const Line line(stride, dilation, taps);
+
+  Dispatch dispatch = convolution_dispatch(given, slide, w_first, w_strides);
+  dispatch.kernel.source = kernel("conv_depthwise").source;
+  dispatch.constants = {{"WORKGROUP", kLanes}, {"OUTPUTS", outputs},  {"TAPS", taps},
+                        {"STEP", line.step},   {"ALONG", line.along}, {"APART", line.apart}};
+  dispatch.workgroups = ceil_div(c.batches * c.groups * c.outputs * slide.out[0] * slide.out[1] *
+                                     ceil_div(slide.out[2], outputs),
+                                 kLanes);
+  return dispatch;
+}
+
+}  // namespace
+
+Steps lower_convolution(const LowerSite& site, const ConvolutionKernel& given) {
+  const bool own = site.choices.get("conv.variant", own_kernels) == own_kernels;
+  Dispatch dispatch =
+      (own && is_depthwise(given.convolution) ? depthwise_dispatch : direct_dispatch)(site, given);
+  dispatch.kernel.name = site.node.op->name;
   return dispatch;
 }
 

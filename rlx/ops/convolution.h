@@ -43,6 +43,8 @@ struct ConvolutionKernel {
   std::vector<std::string> functions = {};
   std::vector<KernelText> includes = {};
 };
+// "conv.variant": the general kernel for everything, or their own for depthwise and 1 x 1.
+enum ConvolutionVariant : int64_t { general_kernel = 0, own_kernels = 1 };
 Steps lower_convolution(const LowerSite& site, const ConvolutionKernel& kernel);
 
 // The kernel of a node (x, w, bias) with an activation, and its reference from the sums on.

@@ -32,8 +32,11 @@ NormRows::NormRows(const Dims& shape, size_t axis) {
 
 Dispatch norm_dispatch(const LowerSite& site, std::string_view file, const NormRows& rows,
                        const std::string& place) {
-  Dispatch dispatch = row_dispatch(site, file, {"numbers"}, rows.count, rows.length);
-  dispatch.operands = {site.read("x", 0)};
+  std::vector<Operand> operands = {site.read("x", 0), site.write("y")};
+  for (size_t i = 1; i < site.inputs.size(); ++i)
+    if (site.has(i)) operands.push_back(site.read(kNames[i], i));
+  Dispatch dispatch =
+      row_dispatch(site, file, {"numbers"}, Rows({rows.count, rows.length}, 1), operands);
   dispatch.params.emplace_back("epsilon", site.attrs().get<double>("epsilon"));
   const auto function = [&](const char* name, size_t operand, const char* otherwise) {
     const std::string value =
@@ -41,9 +44,6 @@ Dispatch norm_dispatch(const LowerSite& site, std::string_view file, const NormR
     return text("fn ", name, "(row: u32, i: u32) -> f32 { return ", value, "; }");
   };
   dispatch.prelude = {function("scale", 1, "1.0"), function("shift", 2, "0.0")};
-  for (size_t i = 1; i < site.inputs.size(); ++i)
-    if (site.has(i)) dispatch.operands.push_back(site.read(kNames[i], i));
-  dispatch.operands.push_back(site.write("y"));
   return dispatch;
 }
 

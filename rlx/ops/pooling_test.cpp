@@ -100,6 +100,16 @@ TEST(MaxUnpool, PutsElementsBack) {
   expect_tensor(y[0], {1, 1, 2, 2}, {0, 0, 3, 4}, 1e-6);
 }
 
+// max_pool's indices count through the whole of x, whatever windows of it were seen.
+TEST(MaxUnpool, IndicesCountThroughTheShapeAskedFor) {
+  const auto y = results_of(numbered({1, 1, 5, 5}), [](Value v) {
+    const TopK pooled = max_pool(v, {2, 2}, {.strides = {2, 2}});
+    return Values{max_unpool(pooled.values, pooled.indices, v.shape())};
+  });
+  expect_tensor(y[0], {1, 1, 5, 5},
+                {0, 0, 0, 0, 0, 0, 7, 0, 9, 0, 0, 0, 0, 0, 0, 0, 17, 0, 19, 0, 0, 0, 0, 0, 0});
+}
+
 TEST(Im2col, HasAColumnForEachPlace) {
   const auto y = results_of(numbered({1, 1, 2, 3}), [](Value v) {
     return Values{im2col(v, {2, 2}), im2col(v, {1, 2}, {.pads = {0, 1, 0, 0}})};

@@ -70,8 +70,7 @@ void reference(const ReferenceSite& site) {
 }
 
 Steps lower(const LowerSite& site) {
-  return lower_resize(site, "resize",
-                      resized_axes(site.in(0).shape, site.out().shape, site.attrs()));
+  return lower_resize(site, resized_axes(site.in(0).shape, site.out().shape, site.attrs()));
 }
 
 Gradients gradient(const GradientSite& site) {

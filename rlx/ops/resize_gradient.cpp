@@ -34,8 +34,8 @@ void reference(const ReferenceSite& site) {
 }
 
 Steps lower(const LowerSite& site) {
-  return lower_resize(site, "resize_gradient",
-                      resized_axes(site.out().shape, site.in(0).shape, site.attrs()));
+  return lower_resize_gradient(site,
+                               resized_axes(site.out().shape, site.in(0).shape, site.attrs()));
 }
 
 // It is linear: what dx is asked for is what resize makes of it.

@@ -269,39 +269,70 @@ ResizeTaps::ResizeTaps(const Shape& x, const Shape& y, const Attrs& attrs) : fro
     axes.push_back(taps_of(axis, attrs));
 }
 
-Steps lower_resize(const LowerSite& site, const char* name, const std::vector<ResizedAxis>& axes) {
-  if (may_overflow(axes)) return on_host(site, "its coordinates leave the 32 bits a device has");
+namespace {
+
+// The constants and params of lib/resize.wgsl.
+Dispatch resize_dispatch(const char* name, const Attrs& attrs, const Dims& dims) {
+  const bool exclude = attrs.get<bool>("exclude_outside"), antialias = antialiases(attrs);
+  return {.kernel = kernel(name, {"numbers", "truncate", "resize"}),
+          .operands = {},
+          .constants = {{"DIMS", static_cast<int64_t>(dims.size() / 12)},
+                        {"MODE", mode_of(attrs)},
+                        {"ROUNDING", choice("resize", attrs, "rounding", kRoundings)},
+                        {"NORMALISE", exclude || antialias},
+                        {"EXCLUDE_OUTSIDE", exclude},
+                        {"ANTIALIAS", antialias},
+                        {"CROPS", crops(attrs)}},
+          .params = {{"dims", dims}, {"cubic_a", attrs.get<double>("cubic_a")}}};
+}
+
+constexpr const char* kTooFar = "its coordinates leave the 32 bits a device has";
+
+}  // namespace
+
+Steps lower_resize(const LowerSite& site, const std::vector<ResizedAxis>& axes) {
+  if (may_overflow(axes)) return on_host(site, kTooFar);
   const Attrs& attrs = site.attrs();
   const DType dtype = site.out().dtype;
-  const Dims dims = resize_dims(axes, site.inputs[0].layout.strides);
-  const bool exclude = attrs.get<bool>("exclude_outside"), antialias = antialiases(attrs);
   const std::string type = site.compute_type(dtype);
-  Dispatch dispatch{
-      .kernel = kernel(name, {"numbers", "truncate", "resize"}),
-      .operands = {LowerSite::named(flat(site.inputs[0]), "x", Access::read)},
-      .constants = {{"DIMS", static_cast<int64_t>(dims.size() / 12)},
-                    {"MODE", mode_of(attrs)},
-                    {"ROUNDING", choice("resize", attrs, "rounding", kRoundings)},
-                    {"NORMALISE", exclude || antialias},
-                    {"EXCLUDE_OUTSIDE", exclude},
-                    {"ANTIALIAS", antialias},
-                    {"CROPS", crops(attrs)}},
-      .params = {{"dims", dims},
-                 {"offset", site.inputs[0].layout.offset},
-                 {"cubic_a", attrs.get<double>("cubic_a")},
-                 {"outside_value", attrs.get<double>("outside_value")}},
-      .prelude = {text("fn outside() -> ", type, " { return ",
-                       dtype == DType::c64
-                           ? "vec2<f32>(params.outside_value, 0.0)"
-                           : convert_expression("params.outside_value", DType::f32, dtype),
-                       "; }")}};
+  Dispatch dispatch =
+      resize_dispatch("resize", attrs, resize_dims(axes, site.inputs[0].layout.strides));
+  dispatch.operands = {LowerSite::named(flat(site.inputs[0]), "x", Access::read)};
+  dispatch.params.emplace_back("offset", site.inputs[0].layout.offset);
+  dispatch.params.emplace_back("outside_value", attrs.get<double>("outside_value"));
   const bool sums = mode_of(attrs) != 0;  // what is only copied may be anything
-  dispatch.prelude.push_back(text("fn number_at(at: u32) -> f32 { return ",
-                                  is_float(dtype) ? "load_x(at)" : "0.0", "; }"));
-  if (name == std::string_view("resize"))
-    dispatch.prelude.push_back(text("fn result_at(at: u32) -> ", type, " { return ",
-                                    sums ? "weighted_sum(at)" : "load_x(at)", "; }"));
+  dispatch.prelude = {
+      text("fn outside() -> ", type, " { return ",
+           dtype == DType::c64 ? "vec2<f32>(params.outside_value, 0.0)"
+                               : convert_expression("params.outside_value", DType::f32, dtype),
+           "; }"),
+      text("fn number_at(at: u32) -> f32 { return ", is_float(dtype) ? "load_x(at)" : "0.0", "; }"),
+      text("fn result_at(at: u32) -> ", type, " { return ",
+           sums ? "weighted_sum(at)" : "load_x(at)", "; }")};
   return each_element(std::move(dispatch), site.results[0], site.traits);
+}
+
+Steps lower_resize_gradient(const LowerSite& site, const std::vector<ResizedAxis>& axes) {
+  if (may_overflow(axes)) return on_host(site, kTooFar);
+  std::vector<size_t> resized;
+  for (size_t d = axes.size(); d-- > 0;)
+    if (axes[d].resized) resized.push_back(d);
+  if (resized.empty()) return copy_view(site.inputs[0], site.results[0], site.traits);
+  Steps steps;
+  Operand from = site.inputs[0];
+  for (const size_t d : resized) {
+    Dims shape = from.shape;
+    const Dim inner = product(shape, d + 1, shape.size());
+    shape[d] = axes[d].in;
+    const bool last = d == resized.back();
+    const Operand to = last ? site.results[0] : site.temporary("sums", {DType::f32, shape});
+    Dispatch dispatch =
+        resize_dispatch("resize_gradient", site.attrs(), resize_dims({axes[d]}, {inner}));
+    dispatch.operands = {LowerSite::named(from, "x", Access::read)};
+    steps.add(each_element(std::move(dispatch), to, site.traits));
+    from = to;
+  }
+  return steps;
 }
 
 }  // namespace rlx

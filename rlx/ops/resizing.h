@@ -42,8 +42,9 @@ struct ResizeTaps {
   bool for_each(int64_t i, F f) const;
 };
 
-// The kernel over an operand of these strides, with the constants and params of lib/resize.wgsl.
-Steps lower_resize(const LowerSite& site, const char* name, const std::vector<ResizedAxis>& axes);
+Steps lower_resize(const LowerSite& site, const std::vector<ResizedAxis>& axes);
+// Of dy, axis by axis.
+Steps lower_resize_gradient(const LowerSite& site, const std::vector<ResizedAxis>& axes);
 
 template <class F>
 bool ResizeTaps::for_each(int64_t i, F f) const {

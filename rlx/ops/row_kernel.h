@@ -13,11 +13,23 @@ enum RowVariant : int64_t { lane_per_row = 0, workgroup_per_row = 1, wide_workgr
 // What to declare in the OpDef; one key serves every op whose kernel is taken by rows.
 Variants row_variants();
 
-// The dispatch of a kernel over `count` rows of `length` elements, `stride` apart, with the choice
-// made: kernel, constants, workgroups and the params row_count and row_length.
+// Rows that one dispatch takes, expressions over the shard.
+struct RowShards {
+  Dim first = 0, end = 0;
+  Dim repeat = 1;
+
+  Dim count() const { return end - first; }
+};
+// Cuts rows of x, with so many results for each in y, so that both can be bound, and gives them
+// their windows. All at once where they fit, or where a single row does not.
+RowShards cut_rows(const Rows& rows, Operand& x, Operand& y, const Dim& results,
+                   const DeviceTraits& traits);
+
+// The dispatch of a kernel over the rows of the first operand, of which the second has as many
+// elements, with the choice made: kernel, constants, workgroups, first_row, row_count, row_length.
 Dispatch row_dispatch(const LowerSite& site, std::string_view file,
-                      std::initializer_list<std::string_view> includes, const Dim& count,
-                      const Dim& length, const Dim& stride = 1);
+                      std::initializer_list<std::string_view> includes, const Rows& rows,
+                      std::vector<Operand> operands);
 
 // How many lanes share one of `outputs` rows of `length` elements, powers of two, and how many
 // lanes a workgroup has.

@@ -7,6 +7,7 @@
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/sorting.h"
 #include "rlx/ops/strided.h"
 #include "rlx/ops/views.h"
 
@@ -57,17 +58,25 @@ bool needs_wide(const LowerSite& site, const Reduction& reduction) {
   return bytes_of(dtype) < 4 && dtype != DType::boolean;
 }
 
-// All at once pays where a few columns would take many steps each.
-bool takes_all_at_once(const LowerSite& site, const Scattering& scattering,
+enum Variant : int64_t { in_order = 0, all_at_once = 1, sorted = 2 };
+
+// One column after the other pays where there are many of them, or few steps in each. Sums of
+// floats that must always be alike are not taken as atomics happen to meet, but from sorted places:
+// unless the device is a CPU, whose one lane is done before a sort is.
+int64_t choose_variant(const LowerSite& site, const Scattering& scattering,
                        const Reduction& reduction) {
-  const bool in_order =
-      reduction.grows && is_float(site.out().dtype) && site.attrs().get<bool>("deterministic");
-  if (in_order) return false;
+  const bool order_matters = reduction.grows && is_float(site.out().dtype);
+  const bool deterministic = order_matters && site.attrs().get<bool>("deterministic");
   constexpr int64_t kManyColumns = 1024, kFewSteps = 64;
   const bool many_columns =
       !scattering.columns.is_number() || scattering.columns.number() >= kManyColumns;
   const bool few_steps = scattering.steps.is_number() && scattering.steps.number() <= kFewSteps;
-  return site.choices.get("scatter.kernel", many_columns || few_steps ? 0 : 1) == 1;
+  const bool software = site.traits.device_class == DeviceClass::software;
+  const int64_t at_once = !deterministic ? all_at_once : software ? in_order : sorted;
+  const int64_t wanted =
+      site.choices.get("scatter.kernel", many_columns || few_steps ? in_order : at_once);
+  const bool fits = wanted == all_at_once ? !deterministic : wanted != sorted || order_matters;
+  return fits ? wanted : at_once;
 }
 
 Dispatch scatter_dispatch(const LowerSite& site, const char* name, const Scattering& scattering,
@@ -128,13 +137,40 @@ Dispatch combine_all_at_once(const LowerSite& site, const Scattering& scattering
   return one_each(std::move(dispatch), count(site.in(2).shape));
 }
 
+// Updates in the order of their places, then combined run by run, in chunks of so many.
+Steps combine_sorted(const LowerSite& site, const Scattering& scattering,
+                     const Reduction& reduction, const Operand& target) {
+  constexpr int64_t kChunk = 32;
+  const Dim updates = count(site.in(2).shape), chunks = ceil_div(updates, kChunk);
+  const Operand places = site.temporary("places", {DType::u32, {updates}});
+  Dispatch find = scatter_dispatch(site, "scatter_places", scattering, reduction);
+  find.operands = {site.read("indices", 1), places};
+  Steps steps = one_each(std::move(find), updates);
+  const SortedKeys sorted = sort_keys(site, places);
+  steps.append(sorted.steps);
+  const Operand parts = site.temporary("parts", {unpacked(site.out().dtype), {chunks * Dim(2)}});
+  for (const bool joins : {false, true}) {
+    Dispatch combine = scatter_dispatch(site, "scatter_runs", scattering, reduction);
+    combine.operands = {sorted.keys, sorted.order, site.read("updates", 2),
+                        LowerSite::named(parts, "parts", Access::read_write),
+                        LowerSite::named(target, "y", Access::read_write)};
+    combine.kernel.includes = kernel("scatter_runs", {"numbers"}).includes;
+    combine.constants = {{"CHUNK", kChunk}, {"JOINS", joins}};
+    combine.params = {{"count", updates}, {"chunks", chunks}, {"half", sorted.first}};
+    combine.workgroups = ceil_div(chunks, 64);
+    combine.flags_errors = false;
+    steps.add(std::move(combine));
+  }
+  return steps;
+}
+
 }  // namespace
 
 std::vector<AttrSpec> scatter_attrs(const char* more, Attr otherwise) {
   return {{more, std::move(otherwise)}, {"reduction", "none"}, {"deterministic", false}};
 }
 
-Variants scatter_variants() { return {"scatter.kernel", 2}; }
+Variants scatter_variants() { return {"scatter.kernel", 3}; }
 
 void check_scatter(const InferSite& site) {
   const TensorType &x = site.in(0), &updates = site.in(2);
@@ -176,13 +212,19 @@ Steps lower_scatter(const LowerSite& site, const Scattering& scattering) {
   if (reduction.grows && (y.dtype == DType::i64 || y.dtype == DType::u64))
     return on_host(site, text(site.node.op->name, " with ", reduction.name, " of ", y.dtype,
                               " may leave the 32 bits a device has"));
-  const bool at_once = takes_all_at_once(site, scattering, reduction);
-  if (at_once && replaces(reduction)) return replace_all_at_once(site, scattering);
+  const int64_t variant = choose_variant(site, scattering, reduction);
+  if (variant == all_at_once && replaces(reduction)) return replace_all_at_once(site, scattering);
   const bool wide = needs_wide(site, reduction);
   const Operand target = wide ? site.temporary("y", {unpacked(y.dtype), y.shape}) : site.results[0];
-  Dispatch dispatch =
-      (at_once ? combine_all_at_once : combine_in_order)(site, scattering, reduction, target);
   Steps steps;
+  if (variant == sorted) {
+    steps.add(copy_view(site.inputs[0], target, site.traits));
+    steps.append(combine_sorted(site, scattering, reduction, target));
+    if (wide) steps.add(copy_view(target, site.results[0], site.traits));
+    return steps;
+  }
+  Dispatch dispatch = (variant == all_at_once ? combine_all_at_once : combine_in_order)(
+      site, scattering, reduction, target);
   const ValueId source = site.inputs[0].value;
   if (!wide && is_whole(site, 0)) {
     steps.add(Copy{source, target.value});

@@ -15,7 +15,7 @@ struct Scattering {
 };
 
 std::vector<AttrSpec> scatter_attrs(const char* more, Attr otherwise);
-// Kernels: 0 takes updates in order, column by column; 1 takes all at once.
+// Kernels: 0 takes updates in order, column by column; 1 takes all at once; 2 sorts them by place.
 Variants scatter_variants();
 
 // Checks reduction and dtypes; the shapes are the op's own.

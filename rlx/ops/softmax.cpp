@@ -38,9 +38,8 @@ void reference(const ReferenceSite& site) {
 template <bool kLogarithm>
 Steps lower(const LowerSite& site) {
   const Rows rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0)));
-  Dispatch dispatch =
-      row_dispatch(site, "softmax", {"numbers", "functions"}, rows.count, rows.length, rows.stride);
-  dispatch.operands = {site.read("x", 0), site.write("y")};
+  Dispatch dispatch = row_dispatch(site, "softmax", {"numbers", "functions"}, rows,
+                                   {site.read("x", 0), site.write("y")});
   dispatch.params.emplace_back("stride", rows.stride);
   dispatch.prelude = {text("fn weight(total: f32) -> f32 { return ",
                            kLogarithm ? "log_f32(total)" : "total", "; }"),

@@ -1,21 +1,14 @@
-// Sorts each block of a row by (key, index); one workgroup per block, bitonic in workgroup memory.
-// Constants: WORKGROUP, BLOCK (a power of two). Includes: sort_key. Prelude: sort_key(v).
+// Sorts each block of a row by (key, index); one workgroup per block. A lane sorts EACH elements by itself; runs are
+// then merged two by two, from one half of the workgroup's memory to the other, EACH elements of a merged run to a lane.
+// Of a run only the first `keep` matter. Constants: WORKGROUP, EACH, BLOCK (WORKGROUP * EACH; all powers of two).
+// Includes: sort_key, sort_merge. Prelude: sort_key(v), put(row, place, key, index).
 
-var<workgroup> block_keys: array<u32, BLOCK>;
-var<workgroup> block_order: array<u32, BLOCK>;
+var<workgroup> block_keys: array<u32, 2u * BLOCK>;
+var<workgroup> block_order: array<u32, 2u * BLOCK>;
 
-// Indices differ, so there are no ties: the sort is stable.
-fn is_before(a: u32, b: u32) -> bool {
-  return block_keys[a] < block_keys[b] || (block_keys[a] == block_keys[b] && block_order[a] < block_order[b]);
-}
-
-fn swap(a: u32, b: u32) {
-  let key = block_keys[a];
-  let index = block_order[a];
-  block_keys[a] = block_keys[b];
-  block_order[a] = block_order[b];
-  block_keys[b] = key;
-  block_order[b] = index;
+fn element(at: u32) -> Entry {
+  let inside = min(at, 2u * BLOCK - 1u);
+  return Entry(block_keys[inside], block_order[inside]);
 }
 
 @compute @workgroup_size(WORKGROUP)
@@ -26,33 +19,70 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let start = row / params.stride * params.stride * params.row_length + row % params.stride;
   // Folding may have added workgroups: they have nothing to sort, and meet the barriers all the same.
   let length = select(0u, min(params.row_length - first, BLOCK), block < params.block_count);
-  var size = 1u;
+  var size = EACH;
   while (size < min(params.row_length, BLOCK)) { size *= 2u; }
+  let lanes = size / EACH;
 
-  for (var i = lane; i < size; i += WORKGROUP) {
-    var key = 0xffffffffu;  // behind everything
-    var index = 0xffffffffu;
-    if (i < length) {
-      key = sort_key(load_x(start + (first + i) * params.stride));
-      index = first + i;
-    }
-    block_keys[i] = key;
-    block_order[i] = index;
-  }
-  for (var run = 2u; run <= size; run *= 2u) {
-    for (var gap = run / 2u; gap > 0u; gap /= 2u) {
-      workgroupBarrier();
-      for (var pair = lane; pair < size / 2u; pair += WORKGROUP) {
-        let low = 2u * pair - pair % gap;
-        let ascending = (low & run) == 0u;
-        if (is_before(low + gap, low) == ascending) { swap(low, low + gap); }
+  if (lane < lanes) {
+    var keys: array<u32, EACH>;
+    var order: array<u32, EACH>;
+    for (var e = 0u; e < EACH; e++) {
+      let i = e * lanes + lane;
+      keys[e] = 0xffffffffu;  // behind everything
+      order[e] = 0xffffffffu;
+      if (i < length) {
+        keys[e] = sort_key(load_x(start + (first + i) * params.stride));
+        order[e] = first + i;
       }
     }
+    // Neighbours change places until none has to: equal ones stay in order. All indices are known to the compiler.
+    for (var turn = 0u; turn < EACH; turn += 2u) {
+      for (var e = 0u; e + 1u < EACH; e += 2u) {
+        let swap = keys[e + 1u] < keys[e];
+        let key = keys[e];
+        let index = order[e];
+        keys[e] = select(key, keys[e + 1u], swap);
+        order[e] = select(index, order[e + 1u], swap);
+        keys[e + 1u] = select(keys[e + 1u], key, swap);
+        order[e + 1u] = select(order[e + 1u], index, swap);
+      }
+      for (var e = 1u; e + 1u < EACH; e += 2u) {
+        let swap = keys[e + 1u] < keys[e];
+        let key = keys[e];
+        let index = order[e];
+        keys[e] = select(key, keys[e + 1u], swap);
+        order[e] = select(index, order[e + 1u], swap);
+        keys[e + 1u] = select(keys[e + 1u], key, swap);
+        order[e + 1u] = select(order[e + 1u], index, swap);
+      }
+    }
+    for (var e = 0u; e < EACH; e++) {
+      block_keys[lane * EACH + e] = keys[e];
+      block_order[lane * EACH + e] = order[e];
+    }
+  }
+
+  var source = 0u;
+  for (var width = EACH; width < size; width *= 2u) {
+    workgroupBarrier();
+    let goal = BLOCK - source;
+    let made = min(2u * width, params.keep);
+    let parts = max((made + EACH - 1u) / EACH, 1u);
+    let left = lane / parts * 2u * width;
+    let skipped = lane % parts * EACH;
+    if (left < size && skipped < made) {
+      let have = min(width, params.keep);
+      var heads = start_merge(source + left, have, source + left + width, have, skipped);
+      for (var i = skipped; i < min(skipped + EACH, made); i++) {
+        let next = next_merged(&heads);
+        block_keys[goal + left + i] = next.key;
+        block_order[goal + left + i] = next.index;
+      }
+    }
+    source = goal;
   }
   workgroupBarrier();
   for (var i = lane; i < min(length, params.keep); i += WORKGROUP) {
-    let at = row * params.row_length + first + i;
-    store_keys(at, block_keys[i]);
-    store_order(at, block_order[i]);
+    put(row, first + i, block_keys[source + i], block_order[source + i]);
   }
 }

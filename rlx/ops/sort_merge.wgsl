@@ -1,45 +1,51 @@
-// Merges neighbouring runs of each row, from one half of the buffers to the other. An element's place
-// is its own in its run plus the number of elements of the other run before it; one per invocation.
-// Constants: BLOCK; FEW: fewer are kept than a block has. Of each run only the first `keep` matter.
+// Merges neighbouring runs of each row, from one half of the buffers to the other; EACH elements of the merged run to
+// an invocation. Constants: EACH, BLOCK; FEW: fewer are kept than a block has. Of each run only the first `keep`
+// matter. Includes: sort_merge.
 
-struct Place {
+struct Part {
   row: u32,
-  run: u32,
-  own: u32,  // in its run
+  pair: u32,  // of runs
+  first: u32,  // element of the merged run
 }
 
-// Where invocation i has its element; of few that are kept, there are no others.
-fn place_of(i: u32, width: u32) -> Place {
-  if (!FEW) { return Place(i / params.row_length, i % params.row_length / width, i % params.row_length % width); }
-  let runs = (params.row_length + width - 1u) / width;
-  return Place(i / params.keep / runs, i / params.keep % runs, i % params.keep);
+// What invocation i makes; of few that are kept, there is nothing else.
+fn part_of(i: u32, width: u32) -> Part {
+  if (!FEW) {
+    let parts = (params.row_length + EACH - 1u) / EACH;
+    let first = i % parts * EACH;
+    return Part(i / parts, first / (2u * width), first % (2u * width));
+  }
+  let parts = (params.keep + EACH - 1u) / EACH;
+  let pairs = (params.row_length + 2u * width - 1u) / (2u * width);
+  return Part(i / parts / pairs, i / parts % pairs, i % parts * EACH);
+}
+
+fn element(at: u32) -> Entry {
+  let inside = min(at, 2u * params.count - 1u);
+  return Entry(load_keys(inside), load_order(inside));
 }
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let width = BLOCK << params.level;
-  let place = place_of(workgroup_index(ids) * WORKGROUP + lane, width);
-  let own = place.own;
-  let run = place.run;
-  if (place.row >= params.row_count || own >= params.keep || run * width + own >= params.row_length) { return; }
-  let source = params.level % 2u * params.count;
-  let row_start = place.row * params.row_length;
-  let here = source + row_start + run * width + own;
-  let key = load_keys(here);
-  let index = load_order(here);
-
-  let other = (run ^ 1u) * width;
-  var low = 0u;
-  var high = 0u;
-  if (other < params.row_length) { high = min(min(width, params.row_length - other), params.keep); }
-  while (low < high) {
-    let middle = (low + high) / 2u;
-    let at = source + row_start + other + middle;
-    let other_key = load_keys(at);
-    if (other_key < key || (other_key == key && load_order(at) < index)) { low = middle + 1u; } else { high = middle; }
+  let part = part_of(workgroup_index(ids) * WORKGROUP + lane, width);
+  if (part.row >= params.row_count) { return; }
+  let place = part.pair * 2u * width;
+  let left_count = min(min(width, params.row_length - place), params.keep);
+  var right_count = 0u;
+  if (place + width < params.row_length) {
+    right_count = min(min(width, params.row_length - place - width), params.keep);
   }
-  if (own + low >= params.keep) { return; }
-  let to = params.count - source + row_start + run / 2u * 2u * width + own + low;
-  store_keys(to, key);
-  store_order(to, index);
+  let made = min(left_count + right_count, params.keep);
+  if (part.first >= made) { return; }
+  let source = params.level % 2u * params.count;
+  let row_start = part.row * params.row_length + place;
+  let left = source + row_start;
+  var heads = start_merge(left, left_count, left + width, right_count, part.first);
+  let to = params.count - source + row_start;
+  for (var i = part.first; i < min(part.first + EACH, made); i++) {
+    let next = next_merged(&heads);
+    store_keys(to + i, next.key);
+    store_order(to + i, next.index);
+  }
 }

@@ -11,8 +11,22 @@
 namespace rlx {
 namespace {
 
-constexpr int64_t kLanes = 128;
-constexpr int64_t kBlock = 512;  // elements that one workgroup sorts by itself
+// What one workgroup sorts by itself: so many elements to each lane.
+struct Block {
+  int64_t lanes = 128, each = 8;
+
+  int64_t size() const { return lanes * each; }
+};
+
+// No more lanes than a short row has use for.
+Block choose_block(const Dim& length, bool many_lanes) {
+  Block block;
+  if (!length.is_number() || length.number() >= block.size()) return block;
+  if (many_lanes && length.number() <= block.size() / 2) block.each = 4;
+  block.lanes = 8;
+  while (block.size() < length.number()) block.lanes *= 2;
+  return block;
+}
 
 // Elements as what their order is decided by: doubles, or 64-bit integers of either sign.
 template <class Key, class Read, class Less>
@@ -57,26 +71,27 @@ std::string key_function(DType dtype, const std::string& type, bool descending) 
 }
 
 // How often runs that start as blocks must be doubled to reach `length`.
-Dim merge_passes(const Dim& length) {
+Dim merge_passes(const Dim& length, const Block& block) {
   Dim passes = 0;
-  for (int64_t run = kBlock; run < int64_t{1} << 31; run *= 2) {
+  for (int64_t run = block.size(); run < int64_t{1} << 31; run *= 2) {
     if (length.is_number() && length.number() <= run) break;
     passes = passes + (length.is_number() ? Dim(1) : min(max(length - run, 0), 1));
   }
   return passes;
 }
 
-enum Variant : int64_t { select_in_turn = 0, sort_and_merge = 1 };
+enum Variant : int64_t { select_in_turn = 0, sort_and_merge = 1, sort_with_many_lanes = 2 };
 
 // Rows so short, or so few of their elements, that a lane finds them by looking at each again.
-Variant choose_variant(const LowerSite& site, const Dim& length, const Dim& keep) {
+int64_t choose_variant(const LowerSite& site, const Dim& length, const Dim& keep) {
   constexpr int64_t kMostSteps = 4096, kFewSteps = 1024, kShort = 64;
-  if (!length.is_number() || !keep.is_number() || keep.number() > length.number())
-    return sort_and_merge;
-  const int64_t steps = length.number() * keep.number();
+  const bool software = site.traits.device_class == DeviceClass::software;
+  const int64_t sorts = software ? sort_and_merge : sort_with_many_lanes;
+  const bool known = length.is_number() && keep.is_number() && keep.number() <= length.number();
+  const int64_t steps = known ? length.number() * keep.number() : kMostSteps + 1;
   const bool suits = steps <= kFewSteps && length.number() <= kShort;
-  const int64_t wanted = site.choices.get("sort.variant", suits ? select_in_turn : sort_and_merge);
-  return steps <= kMostSteps && wanted == select_in_turn ? select_in_turn : sort_and_merge;
+  const int64_t wanted = site.choices.get("sort.variant", suits ? select_in_turn : sorts);
+  return wanted == select_in_turn && steps > kMostSteps ? sorts : wanted;
 }
 
 Dispatch select_dispatch(const LowerSite& site, const Rows& rows, const Dim& keep,
@@ -95,9 +110,21 @@ Dispatch select_dispatch(const LowerSite& site, const Rows& rows, const Dim& kee
   };
 }
 
+// Where a sorted block goes.
+constexpr const char* kPutKeys = R"(fn put(row: u32, place: u32, key: u32, index: u32) {
+  store_keys(row * params.row_length + place, key);
+  store_order(row * params.row_length + place, index);
+})";
+constexpr const char* kPutResults = R"(fn put(row: u32, place: u32, key: u32, index: u32) {
+  let outer = row / params.stride * params.stride;
+  let to = outer * params.keep + row % params.stride + place * params.stride;
+  store_values(to, load_x(outer * params.row_length + row % params.stride + index * params.stride));
+  store_indices(to, i32(index));
+})";
+
 }  // namespace
 
-Variants sort_variants() { return {"sort.variant", 2}; }
+Variants sort_variants() { return {"sort.variant", 3}; }
 
 Types sorted_types(const TensorType& x, size_t axis, const Dim& keep) {
   TensorType values = x;
@@ -121,23 +148,16 @@ void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
   }
 }
 
-// Blocks are sorted in workgroup memory as pairs (key, index), runs are then merged two by two,
-// from one half of the temporaries to the other; the elements are fetched at the end.
-Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
-  const Rows rows(site.in(0).shape, ordering.axis);
-  const Dim elements = rows.count * rows.length, keep = site.out().shape[ordering.axis];
-  const std::string key =
-      key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
-  if (choose_variant(site, rows.length, keep) == select_in_turn)
-    return select_dispatch(site, rows, keep, key);
-  const Dim blocks = ceil_div(rows.length, kBlock), passes = merge_passes(rows.length);
-  const TensorType halves{DType::u32, {elements * Dim(2)}};
-  const Operand keys = site.temporary("keys", halves), order = site.temporary("order", halves);
+namespace {
 
-  Steps steps = Dispatch{
-      .kernel = kernel("sort_blocks", {"sort_key"}),
-      .operands = {site.read("x", 0), keys, order},
-      .constants = {{"WORKGROUP", kLanes}, {"BLOCK", kBlock}},
+// The kernel that sorts blocks of x; where its results go is left to add.
+Dispatch block_dispatch(const Operand& x, const Rows& rows, const Dim& keep, const std::string& key,
+                        const Block& block) {
+  const Dim blocks = ceil_div(rows.length, block.size());
+  return {
+      .kernel = kernel("sort_blocks", {"sort_key", "sort_merge"}),
+      .operands = {LowerSite::named(x, "x", Access::read)},
+      .constants = {{"WORKGROUP", block.lanes}, {"EACH", block.each}, {"BLOCK", block.size()}},
       .params = {{"block_count", rows.count * blocks},
                  {"blocks_per_row", blocks},
                  {"row_length", rows.length},
@@ -146,27 +166,74 @@ Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
       .prelude = {key},
       .workgroups = rows.count * blocks,
   };
-  const bool few = keep.is_number() && keep.number() < kBlock;
+}
+
+// Blocks are sorted in workgroup memory as pairs (key, index), runs are then merged two by two,
+// from one half of the temporaries to the other.
+SortedKeys sort_pairs(const LowerSite& site, const Operand& x, const Rows& rows, const Dim& keep,
+                      const std::string& key, const Block& block) {
+  const Dim elements = rows.count * rows.length, passes = merge_passes(rows.length, block);
+  const TensorType halves{DType::u32, {elements * Dim(2)}};
+  const Operand keys = site.temporary("keys", halves), order = site.temporary("order", halves);
+  Dispatch sort = block_dispatch(x, rows, keep, key, block);
+  sort.operands.push_back(keys);
+  sort.operands.push_back(order);
+  sort.prelude.emplace_back(kPutKeys);
+  Steps steps = sort;
+  const bool few = keep.is_number() && keep.number() < block.size();
+  const Dim blocks = ceil_div(rows.length, block.size());
+  const Dim parts =
+      few ? ceil_div(blocks, 2) * ceil_div(keep, block.each) : ceil_div(rows.length, block.each);
   if (!passes.is(0))
     steps.add(Dispatch{
-        .kernel = kernel("sort_merge"),
+        .kernel = kernel("sort_merge", {"sort_merge"}),
         .operands = {LowerSite::named(keys, "keys", Access::read_write),
                      LowerSite::named(order, "order", Access::read_write)},
-        .constants = {{"BLOCK", kBlock}, {"FEW", few}},
+        .constants = {{"EACH", block.each}, {"BLOCK", block.size()}, {"FEW", few}},
         .params = {{"count", elements},
                    {"row_count", rows.count},
                    {"row_length", rows.length},
                    {"keep", keep},
                    {"level", Dim(kShard)}},
-        .workgroups = ceil_div(few ? rows.count * blocks * keep : elements, 64),
+        .workgroups = ceil_div(rows.count * parts, 64),
         .repeat = passes,
     });
+  return {steps, LowerSite::named(keys, "keys", Access::read),
+          LowerSite::named(order, "order", Access::read), mod(passes, 2) * elements};
+}
+
+}  // namespace
+
+SortedKeys sort_keys(const LowerSite& site, const Operand& keys) {
+  const Rows row({count(keys.shape)}, 0);
+  return sort_pairs(site, keys, row, row.length, key_function(DType::u32, "u32", false),
+                    choose_block(row.length, false));
+}
+
+Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
+  const Rows rows(site.in(0).shape, ordering.axis);
+  const Dim keep = site.out().shape[ordering.axis];
+  const Operand& x = site.inputs[0];
+  const std::string key =
+      key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
+  const int64_t variant = choose_variant(site, rows.length, keep);
+  if (variant == select_in_turn) return select_dispatch(site, rows, keep, key);
+  const Block block = choose_block(rows.length, variant == sort_with_many_lanes);
+  if (merge_passes(rows.length, block).is(0) && keep.is_number()) {  // a row is a block
+    Dispatch sort = block_dispatch(x, rows, keep, key, block);
+    sort.operands.push_back(site.write("values", 0));
+    sort.operands.push_back(site.write("indices", 1));
+    sort.prelude.emplace_back(kPutResults);
+    return sort;
+  }
+  const SortedKeys sorted = sort_pairs(site, x, rows, keep, key, block);
+  Steps steps = sorted.steps;
   steps.add(Dispatch{
       .kernel = kernel("sort_take"),
-      .operands = {site.read("x", 0), LowerSite::named(order, "order", Access::read),
-                   site.write("values", 0), site.write("indices", 1)},
+      .operands = {site.read("x", 0), sorted.order, site.write("values", 0),
+                   site.write("indices", 1)},
       .params = {{"count", rows.count * keep},
-                 {"half", mod(passes, 2) * elements},
+                 {"half", sorted.first},
                  {"row_length", rows.length},
                  {"keep", keep},
                  {"stride", rows.stride}},

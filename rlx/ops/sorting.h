@@ -14,6 +14,15 @@ Variants sort_variants();
 Types sorted_types(const TensorType& x, size_t axis, const Dim& keep);
 void sort_reference(const ReferenceSite& site, const Ordering& ordering);
 Steps lower_sort(const LowerSite& site, const Ordering& ordering);
+
+// Numbers in order, and where each was; equal ones as they were.
+struct SortedKeys {
+  Steps steps;
+  Operand keys, order;
+  Dim first;  // element of these
+};
+SortedKeys sort_keys(const LowerSite& site, const Operand& keys);
+
 // The gradient of the values goes back to where they were.
 Gradients sort_gradient(const GradientSite& site, size_t axis);
 
