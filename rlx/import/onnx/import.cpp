@@ -38,9 +38,11 @@ std::map<Key, const Operator*> make_table() {
   const auto add = [&](const std::string& domain, std::span<const Operator> operators) {
     for (const Operator& op : operators) table[{domain, std::string(op.name)}] = &op;
   };
-  for (auto* family : {math_operators, reduction_operators, shape_operators, window_operators,
-                       sequence_operators, quantised_operators})
+  for (auto* family :
+       {math_operators, reduction_operators, shape_operators, window_operators, sequence_operators,
+        quantised_operators, signal_operators, text_operators, vision_operators})
     add("", family());
+  add("ai.onnx.preview.training", training_operators());
   add("com.microsoft", microsoft_operators());
   return table;
 }
@@ -60,8 +62,7 @@ class Importer {
     add_initializers(model_.graph, graph, scope, true);
     for (const ValueInfo& input : model_.graph.inputs) add_input(input, graph, scope);
     convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
-    for (const ValueInfo& output : model_.graph.outputs)
-      graph.output(output.name, tensor_named(output.name, scope));
+    for (const ValueInfo& output : model_.graph.outputs) add_output(output.name, graph, scope);
     return graph;
   }
 
@@ -160,12 +161,51 @@ class Importer {
       return;
     }
     using Kind = TypeInfo::Kind;
+    if (const auto given = options_.sequence_inputs.find(info.name);
+        given != options_.sequence_inputs.end()) {
+      scope.items[info.name] = elements(info, given->second, graph);
+      return;
+    }
     const std::optional<DType> dtype = dtype_of(info.type.elem_type);
     if (info.type.kind != Kind::tensor || !dtype)
       fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers");
     if (!info.type.shape)
       fail(ErrorKind::unsupported, "input '", info.name, "' has no shape, not even a rank");
     scope.items[info.name] = graph.input(info.name, {*dtype, dims_of(*info.type.shape, info.name)});
+  }
+
+  // A sequence or an optional among the inputs.
+  static Item elements(const ValueInfo& info, const ElementTypes& given, rlx::Graph& graph) {
+    using Kind = TypeInfo::Kind;
+    Item item;
+    item.is_none = !given.present;
+    if (item.is_none) return item;
+    const TypeInfo* type = &info.type;
+    if (type->kind == Kind::optional && type->element) type = type->element.get();
+    if (type->kind == Kind::tensor) {
+      require(given.types.size() == 1, "input '", info.name, "' has one element, it is given ",
+              given.types.size());
+      return graph.input(info.name, given.types[0]);
+    }
+    Items sequence;
+    for (size_t k = 0; k < given.types.size(); ++k)
+      sequence.emplace_back(graph.input(element_name(info.name, k), given.types[k]));
+    item.sequence = std::make_shared<const Items>(std::move(sequence));
+    return item;
+  }
+
+  void add_output(const std::string& name, rlx::Graph& graph, Scope& scope) const {
+    const Item* item = scope.find(name);
+    if (!item || !item->sequence) {
+      graph.output(name, tensor_named(name, scope));
+      return;
+    }
+    for (size_t k = 0; k < item->sequence->size(); ++k) {
+      const Value element = (*item->sequence)[k].value;
+      if (!element)
+        fail(ErrorKind::unsupported, "output '", name, "' is a sequence of something else");
+      graph.output(element_name(name, k), element);
+    }
   }
 
   Value tensor_named(const std::string& name, Scope& scope) const {
@@ -206,18 +246,29 @@ class Importer {
     site.inline_body = [&](const Graph& body, const Items& items) {
       return inline_body(body, items, opsets, graph, scope);
     };
-    if (fold(node, site, scope)) return;
+    site.named = [&](const std::string& name) {
+      const Item* item = scope.find(name);
+      return item ? *item : Item{};
+    };
+    if (fold(node, site, scope)) {
+      set_origins(node, graph, before);
+      return;
+    }
     const auto function = functions_.find({node.domain, node.op});
     const Items results = function != functions_.end()
                               ? call(*function->second, site)
                               : table_.at({node.domain, node.op})->convert(site);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
-      if (i >= results.size() || !results[i].present())
+      if (i >= results.size() || (!results[i].present() && !results[i].is_none))
         fail(ErrorKind::unsupported, node.op, ": output ", i, " is not made");
       scope.items[node.outputs[i]] = results[i];
     }
-    for (size_t at = before; at < graph.nodes().size(); ++at)
+    set_origins(node, graph, before);
+  }
+
+  static void set_origins(const Node& node, rlx::Graph& graph, size_t from) {
+    for (size_t at = from; at < graph.nodes().size(); ++at)
       graph.set_origin(graph.value(static_cast<int>(at)), node.name.empty() ? node.op : node.name);
   }
 
@@ -386,6 +437,8 @@ class Importer {
 };
 
 }  // namespace
+
+std::string element_name(const std::string& sequence, size_t k) { return text(sequence, '.', k); }
 
 rlx::Graph import_model(const Model& model, const ImportOptions& options) {
   return Importer(model, options).import();

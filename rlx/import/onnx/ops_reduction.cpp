@@ -149,8 +149,6 @@ Items negative_log_likelihood(Site site) {
   return {nll_loss(site.in(0), site.in(1), site.maybe(2), loss_options(site))};
 }
 
-Value log_sum_exp(Value x, const Ints& axes, bool keep) { return logsumexp(x, axes, keep); }
-
 }  // namespace
 
 std::span<const Operator> reduction_operators() {
@@ -172,7 +170,7 @@ std::span<const Operator> reduction_operators() {
       {"ReduceL1", reduction<l1>},
       {"ReduceL2", reduction<l2>},
       {"ReduceLogSum", reduction<log_sum>},
-      {"ReduceLogSumExp", reduction<log_sum_exp>},
+      {"ReduceLogSumExp", reduction<logsumexp>},
       {"ReduceMax", reduction<reduce_max>},
       {"ReduceMean", reduction<mean>},
       {"ReduceMin", reduction<reduce_min>},
