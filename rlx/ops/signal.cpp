@@ -13,18 +13,29 @@ namespace {
 
 constexpr double kTurn = 6.283185307179586;
 
-// cos and sin of the angle between sample t and frequency k, [samples, frequencies, 2]. The product
-// t k is taken modulo the turn before it becomes a float: large angles would lose what matters.
+// cos and sin of the angle between sample t and frequency k, each [samples, frequencies]. It is
+// counted in half steps of a turn of `length` and folded into a quarter of it before it becomes a
+// float, so that nothing is lost of large angles and zeros are zeros.
 struct Turns {
   Value cosine, sine;
 };
 Turns turns(Value like, int64_t samples, int64_t frequencies, int64_t length, bool inverse) {
   const Value t = unsqueeze(counting(like, samples, DType::i32), {1});
   const Value k = unsqueeze(counting(like, frequencies, DType::i32), {0});
-  const Value step = cast(mod(t * k, scalar(t, static_cast<double>(length))), DType::f32);
-  const Value angle = step * scalar(step, kTurn / static_cast<double>(length));
-  const double size = inverse ? 1 / static_cast<double>(length) : 1;
-  return {cos(angle) * scalar(angle, size), sin(angle) * scalar(angle, inverse ? size : -size)};
+  const double turn = static_cast<double>(length);
+  const Value whole = scalar(t, turn), steps = mod(t * k, whole);
+  const Value half = steps + steps;  // from 0 to 2 whole
+  const Value beyond = greater(half, whole);
+  const Value far = where(beyond, whole + whole - half, half);  // of the angle, whatever its sign
+  const auto sine_of = [](Value count, double unit) {
+    const Value angle = cast(count, DType::f32);
+    return sin(angle * scalar(angle, unit));
+  };
+  const Value sine = sine_of(minimum(far, whole - far), kTurn / 2 / turn);
+  const Value cosine = sine_of(whole - far - far, kTurn / 4 / turn);
+  const Value size = scalar(sine, inverse ? 1 / turn : 1);
+  const Value signed_size = where(beyond, -size, size);
+  return {cosine * size, sine * (inverse ? signed_size : -signed_size)};
 }
 
 int64_t known(std::string_view what, const Dim& dim) {

@@ -54,7 +54,7 @@ Items adagrad(Site site) {
     const Value decay = given.updates(x.dtype()) * given.attribute(x, "decay_factor", 0);
     const Value squares = given.state(0, k) + g * g;
     const Value rate = given.rate() / (decay + scalar(x, 1));
-    results[0].push_back(x - rate * g / (sqrt(squares) + given.attribute(x, "epsilon", 0)));
+    results[0].push_back(x - rate * g / (sqrt(squares) + given.attribute(x, "epsilon", 1e-6)));
     results[1].push_back(squares);
   }
   return in_order(results);
@@ -71,7 +71,7 @@ Items adam(Site site) {
     const Value count = given.updates(x.dtype());
     const Value corrected = given.rate() * sqrt(one - pow(beta, count)) / (one - pow(alpha, count));
     const Value rate = where(given.is_first(), given.rate(), corrected);
-    const Value next = x - rate * mean / (sqrt(squares) + given.attribute(x, "epsilon", 0));
+    const Value next = x - rate * mean / (sqrt(squares) + given.attribute(x, "epsilon", 1e-6));
     results[0].push_back((one - given.attribute(x, "norm_coefficient_post", 0)) * next);
     results[1].push_back(mean);
     results[2].push_back(squares);
