@@ -112,7 +112,7 @@ Steps lower(const LowerSite& site) {
   const Dims& shape = site.in(0).shape;
   const Attrs& attrs = site.attrs();
   Dispatch dispatch{
-      .kernel = kernel("roi_align"),
+      .kernel = kernel("roi_align", {"numbers"}),
       .operands = {site.read("x", 0), site.read("rois", 1), site.read("pictures", 2)},
       .constants = {{"MAXIMUM", takes_max(attrs)}, {"HALF_PIXEL", attrs.get<bool>("half_pixel")}},
       .params = {{"count", shape[0]},

@@ -1,6 +1,6 @@
 // Element i of the regions of x: a bin of a region, the mean or the largest of the points sampled in it.
 // Constants: MAXIMUM, HALF_PIXEL. Params: count, channels, height, width of x; rows, columns of a region's
-// bins; samples along each axis of a bin, 0 for as many as it has elements; scale of the regions.
+// bins; samples along each axis of a bin, 0 for as many as it has elements; scale of the regions. Includes: numbers.
 
 struct Bin {
   first: f32,  // where its first point lies
@@ -47,7 +47,7 @@ fn compute(i: u32) -> T {
   let vertical = bin_of(load_rois(roi * 4u + 1u), load_rois(roi * 4u + 3u), i / params.columns % params.rows, params.rows);
   let horizontal = bin_of(load_rois(roi * 4u), load_rois(roi * 4u + 2u), i % params.columns, params.columns);
   var total = 0.0;
-  var highest = -3.40282347e38;
+  var highest = -infinity();
   for (var r = 0u; r < vertical.points; r++) {
     let row = point_at(vertical.first + f32(r) * vertical.step, params.height);
     for (var c = 0u; c < horizontal.points; c++) {

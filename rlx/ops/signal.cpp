@@ -105,7 +105,7 @@ Value cosine_window(Value size, const Floats& terms, bool periodic, DType dtype)
   require(is_integer(size.dtype()) && size.shape().empty(),
           "cosine_window: the size must be one integer, got ", size.type());
   const Value place = cast(range(scalar(size, 0), size, scalar(size, 1)), DType::f32);
-  const Value whole = cast(periodic ? size : size - scalar(size, 1), DType::f32);
+  const Value count = cast(size, DType::f32), whole = periodic ? count : count - scalar(count, 1);
   const Value angle = place * (scalar(whole, kTurn) / whole);
   Value y = scalar(angle, terms.empty() ? 0 : terms[0]);
   for (size_t k = 1; k < terms.size(); ++k)
