@@ -5,6 +5,7 @@
 
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
 
 namespace rlx {
 namespace {
@@ -21,6 +22,17 @@ T shifted_right(T x, T y) {
   return x >> std::min<uint64_t>(wide(y), 63) >> (std::is_unsigned_v<T> && wide(y) > 63 ? 1 : 0);
 }
 
+// 0 or 1 where it can be told: an extent is never a negative number.
+std::optional<Dim> equal_dims(const Dim& a, const Dim& b) {
+  const Dim apart = a - b;
+  if (apart.is_number()) return Dim(apart.is(0) ? 1 : 0);
+  const auto is_below = [](const Dim& x, const Dim& extent) {
+    return x.is_number() && x.number() < 0 && !may_be_negative(extent);
+  };
+  if (is_below(a, b) || is_below(b, a)) return Dim(0);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::vector<OpDef> rows::logic_rows() {
@@ -30,7 +42,8 @@ std::vector<OpDef> rows::logic_rows() {
                          "x == y"},
                 .onnx = "Equal",
                 .comparison = true,
-                .safe_i64 = true},
+                .safe_i64 = true,
+                .on_dims = equal_dims},
                [](auto x, auto y) { return x == y; }),
       op<kAll>(
           {.name = "ne",

@@ -141,6 +141,25 @@ std::optional<HostValue> symbolic(const InferSite& site, rows::OnDims f) {
   return result;
 }
 
+// Each element is that of x or y where it is known which.
+std::optional<HostValue> symbolic_where(const InferSite& site) {
+  for (size_t i = 0; i < 3; ++i)
+    if (!site.has_host(i) || (i > 0 && !is_integer(site.in(i).dtype))) return std::nullopt;
+  HostValue result{{}, {}};
+  for (size_t i = 0; i < 3; ++i)
+    result.shape = concrete(broadcast_shapes(site, result.shape, site.host(i).shape));
+  const auto condition = broadcast_indices(site.host(0).shape, result.shape);
+  const std::vector<size_t> sources[] = {broadcast_indices(site.host(1).shape, result.shape),
+                                         broadcast_indices(site.host(2).shape, result.shape)};
+  for (size_t i = 0; i < condition.size(); ++i) {
+    const Dim& holds = site.host(0).elements[condition[i]];
+    if (!holds.is_number()) return std::nullopt;
+    const size_t which = holds.is(0) ? 1 : 0;
+    result.elements.push_back(site.host(1 + which).elements[sources[which][i]]);
+  }
+  return result;
+}
+
 }  // namespace
 
 OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands) {
@@ -166,6 +185,7 @@ OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands)
     def.gradient = row.gradient;
   else
     def.gradient_reason = row.comparison ? "its result is bool" : "it is of integers";
+  if (operands == 3) def.symbolic = symbolic_where;
   if (row.on_dims)
     def.symbolic = [f = row.on_dims](const InferSite& site) { return symbolic(site, f); };
   return def;

@@ -280,7 +280,7 @@ class Importer {
     rlx::Graph apart;
     NodeSite inner{node, site.opset, apart, {}, {}, {}};
     for (const Item& item : site.inputs) {
-      const Tensor* tensor = item.value.present() ? tensor_of(item.value.producer()) : nullptr;
+      const auto tensor = item.value ? known_elements(item.value) : std::nullopt;
       if (item.present() && (!tensor || is_float(tensor->dtype()) || tensor->count() > kSmall))
         return false;
       inner.inputs.push_back(tensor ? Item(apart.constant(*tensor)) : Item{});

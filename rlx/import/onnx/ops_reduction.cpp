@@ -41,9 +41,11 @@ Items soft(Site site) {
 }
 
 Value one_where_largest(Value x, int64_t axis) {
-  const Value where_it_is = argmax(x, axis, false, false);
-  const Dim& depth = x.shape()[static_cast<size_t>(axis < 0 ? axis + rank(x.type()) : axis)];
-  return one_hot(where_it_is, depth.number(), x.dtype(), axis);
+  const int64_t dims = rank(x.type()), at = axis < 0 ? axis + dims : axis;
+  Dims along(static_cast<size_t>(dims), 1);
+  along.at(static_cast<size_t>(at)) = x.shape()[static_cast<size_t>(at)];
+  const Value places = reshape(counting(x, along[static_cast<size_t>(at)]), along);
+  return cast(equal(argmax(x, axis, true, false), places), x.dtype());
 }
 
 Items layer_norm_operator(Site site) {

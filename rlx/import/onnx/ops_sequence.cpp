@@ -213,6 +213,8 @@ Items split_to_sequence(Site site) {
   const int64_t axis = site.integer("axis", 0);
   const int64_t positive = axis < 0 ? axis + rank(x.type()) : axis;
   const Dim& length = x.shape().at(static_cast<size_t>(positive));
+  const bool counts = !site.has(1) || site.in(1).shape().empty();
+  if (counts && !length.is_number()) site.fail_node("needs a known extent, ", length, " is not");
   Dims lengths;
   bool squeezes = false;
   if (!site.has(1)) {

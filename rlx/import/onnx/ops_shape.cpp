@@ -117,11 +117,14 @@ Items slice_operator(Site site) {
 Items split_operator(Site site) {
   const Value x = site.in(0);
   const int64_t axis = site.integer("axis", 0);
-  std::optional<Ints> lengths;
-  if (site.opset >= 13 && site.has(1)) lengths = site.known_ints(1);
-  if (site.opset < 13 && site.attribute("split")) lengths = site.ints("split");
-  const Values parts = lengths ? split(x, Dims(lengths->begin(), lengths->end()), axis)
-                               : split(x, static_cast<int64_t>(site.outputs()), axis);
+  std::optional<Dims> lengths;
+  if (site.opset >= 13 && site.has(1)) lengths = site.known_dims(1);
+  if (site.opset < 13 && site.attribute("split")) {
+    const Ints numbers = site.ints("split");
+    lengths = Dims(numbers.begin(), numbers.end());
+  }
+  const Values parts =
+      lengths ? split(x, *lengths, axis) : split(x, static_cast<int64_t>(site.outputs()), axis);
   return {parts.begin(), parts.end()};
 }
 

@@ -81,6 +81,16 @@ std::optional<Ints> known_numbers(Value value) {
   return numbers;
 }
 
+std::optional<Tensor> known_elements(Value value) {
+  if (const Tensor* tensor = tensor_of(value.producer())) return *tensor;
+  const std::optional<Ints> numbers = known_numbers(value);
+  if (!numbers) return std::nullopt;
+  Tensor tensor(value.dtype(), concrete(value.shape()));
+  for (size_t k = 0; k < numbers->size(); ++k)
+    tensor.set_integer(static_cast<int64_t>(k), (*numbers)[k]);
+  return tensor;
+}
+
 std::optional<Ints> NodeSite::maybe_ints(size_t i) const {
   return has(i) ? known_numbers(in(i)) : std::nullopt;
 }
@@ -123,13 +133,9 @@ Dims NodeSite::known_dims(size_t i) const {
 }
 
 Tensor NodeSite::known_tensor(size_t i) const {
-  if (const Tensor* tensor = maybe_tensor(i)) return *tensor;
-  const Value value = in(i);
-  const Ints numbers = known_ints(i);
-  Tensor tensor(value.dtype(), concrete(value.shape()));
-  for (size_t k = 0; k < numbers.size(); ++k)
-    tensor.set_integer(static_cast<int64_t>(k), numbers[k]);
-  return tensor;
+  if (const std::optional<Tensor> known = known_elements(in(i))) return *known;
+  known_ints(i);  // says what is wrong
+  return {};
 }
 
 Value NodeSite::scalar(DType dtype, double value) const {

@@ -89,6 +89,8 @@ class NodeSite {
 
 // The elements of an integer tensor, where they are numbers already.
 std::optional<Ints> known_numbers(Value value);
+// The same as a tensor, or a constant of any dtype.
+std::optional<Tensor> known_elements(Value value);
 
 struct Operator {
   std::string_view name;
