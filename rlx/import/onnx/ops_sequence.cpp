@@ -1,6 +1,7 @@
 // ONNX operators with bodies, recurrent nets, sequences and optionals, random numbers.
 
 #include <algorithm>
+#include <set>
 
 #include "rlx/import/onnx/site.h"
 #include "rlx/ops/ops.h"
@@ -69,6 +70,35 @@ bool carries_tensors(Site site) {
                      [](const Item& item) { return !item.sequence && !item.is_none; });
 }
 
+bool differ(const TensorType& a, const TensorType& b) {
+  if (a.shape.size() != b.shape.size()) return true;
+  for (size_t d = 0; d < a.shape.size(); ++d) {
+    const Dim apart = a.shape[d] - b.shape[d];
+    if (apart.is_number() && !apart.is(0)) return true;
+  }
+  return false;
+}
+
+// Has a carried value another shape in each iteration, or a row that is to be stacked one that only
+// the iteration tells?
+bool changes_shapes(const rlx::Graph& body, const Values& carried) {
+  std::set<std::string> outer;
+  for (const rlx::Node& node : body.nodes())
+    for (size_t d = 0; is_input(node) && d < node.types[0].shape.size(); ++d)
+      for (const std::string& symbol : node.types[0].shape[d].symbols()) outer.insert(symbol);
+  for (size_t i = 1; i < body.outputs().size(); ++i) {
+    const TensorType& leaves = body.outputs()[i].value.type();
+    if (i <= carried.size()) {
+      if (differ(leaves, carried[i - 1].type())) return true;
+      continue;
+    }
+    for (const Dim& dim : leaves.shape)
+      for (const std::string& symbol : dim.symbols())
+        if (!outer.count(symbol)) return true;
+  }
+  return false;
+}
+
 Items loop_operator(Site site) {
   const Graph& body = site.body("body");
   if (!carries_tensors(site) || !gives_tensors(body)) return unrolled(site, body);
@@ -79,9 +109,7 @@ Items loop_operator(Site site) {
     types.push_back(carried.back().type());
   }
   Bodies bodies = site.make_bodies({&body}, types);
-  for (size_t i = 0; i < carried.size(); ++i)  // a shape that changes is one for each iteration
-    if (bodies.graphs[0].outputs().at(i + 1).value.type() != carried[i].type())
-      return unrolled(site, body);
+  if (changes_shapes(bodies.graphs[0], carried)) return unrolled(site, body);
   const auto single = [](Value v) { return !v || v.shape().empty() ? v : reshape(v, Dims{}); };
   return items_of(while_loop(single(site.maybe(0)), single(site.maybe(1)), carried,
                              std::move(bodies.graphs[0]), bodies.captured));
