@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "rlx/import/onnx/import.h"
 #include "rlx/runtime/program.h"
@@ -30,14 +31,15 @@ std::vector<onnx::ValueData> read_numbered(const fs::path& folder, const std::st
   return values;
 }
 
-bool uses(const std::vector<onnx::Node>& nodes, const std::vector<std::string>& ops) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](const onnx::Node& node) {
-    return std::find(ops.begin(), ops.end(), node.op) != ops.end();
-  });
-}
+// Does a node draw random numbers, or may it, as Dropout does where it trains?
 bool may_be_random(const Model& model) {
-  return uses(model.graph.nodes, {"Bernoulli", "Dropout", "RandomUniform", "RandomUniformLike",
-                                  "RandomNormal", "RandomNormalLike", "Multinomial"});
+  static const std::set<std::string> kRandom{"Bernoulli",         "RandomUniform",
+                                             "RandomUniformLike", "RandomNormal",
+                                             "RandomNormalLike",  "Multinomial"};
+  const std::vector<onnx::Node>& nodes = model.graph.nodes;
+  return std::any_of(nodes.begin(), nodes.end(), [&](const onnx::Node& node) {
+    return kRandom.count(node.op) != 0 || (node.op == "Dropout" && node.inputs.size() > 2);
+  });
 }
 
 const onnx::TypeInfo& tensor_type(const onnx::TypeInfo& type) {
@@ -101,7 +103,7 @@ class TestRun {
       result.status = !result.reason.empty() ? SuiteStatus::failed
                       : random_              ? SuiteStatus::random
                                              : SuiteStatus::passed;
-      if (result.reason.empty()) result.reason = note_;
+      if (result.reason.empty()) result.reason = notes();
     } catch (const Error& error) {
       result.reason = error.what();
       const bool refused =
@@ -125,22 +127,35 @@ class TestRun {
           const auto found = inputs.find(name);
           if (found == inputs.end() || !options.known_inputs.insert(*found).second) continue;
           mended = true;
-          if (note_.find(name) == std::string::npos)
-            note_ += (note_.empty() ? "known when importing: " : ", ") + name;
+          known_.insert(name);
         }
         if (!mended) throw;
       }
     }
   }
 
+  // What differs from a run of the model with these inputs.
+  std::string notes() const {
+    std::string all;
+    const auto add = [&](const char* what, const std::set<std::string>& names) {
+      if (!names.empty())
+        all += text(all.empty() ? "" : "; ", what, ": ",
+                    joined(std::vector<std::string>(names.begin(), names.end())));
+    };
+    add("known when importing", known_);
+    add("of another shape than the model declares", reshaped_);
+    return all;
+  }
+
   // Some files of the suite have another shape than their model says; it means them.
-  static void take_shape(onnx::TypeInfo& type, const Tensor& tensor) {
-    if (type.kind != onnx::TypeInfo::Kind::tensor || !type.shape) return;
-    std::vector<onnx::DimInfo>& dims = *type.shape;
+  void take_shape(onnx::ValueInfo& info, const Tensor& tensor) {
+    if (info.type.kind != onnx::TypeInfo::Kind::tensor || !info.type.shape) return;
+    std::vector<onnx::DimInfo>& dims = *info.type.shape;
     bool fits = dims.size() == tensor.shape().size();
     for (size_t d = 0; fits && d < dims.size(); ++d)
       fits = !dims[d].number || *dims[d].number == tensor.shape()[d];
     if (fits) return;
+    reshaped_.insert(info.name);
     dims.clear();
     for (const int64_t extent : tensor.shape()) dims.push_back({extent});
   }
@@ -155,7 +170,7 @@ class TestRun {
         if (values[i].tensors[k].is_string)
           throw Error(ErrorKind::unsupported, text("input '", info.name, "' is of strings"));
         const Tensor tensor = as_declared(values[i].tensors[k].tensor, info.type);
-        take_shape(info.type, tensor);
+        take_shape(info, tensor);
         elements.types.push_back(tensor.type());
         inputs.emplace(values[i].is_sequence ? onnx::element_name(info.name, k) : info.name,
                        tensor);
@@ -207,7 +222,7 @@ class TestRun {
   const SuiteOptions& options_;
   Model model_;
   bool may_be_random_ = false, random_ = false;
-  std::string note_;
+  std::set<std::string> known_, reshaped_;
 };
 
 }  // namespace

@@ -4,32 +4,12 @@
 #include <set>
 
 #include "rlx/import/onnx/site.h"
+#include "rlx/import/onnx/sources.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
 namespace {
-
-// Names of values; one that is not found is looked for in the graph around.
-struct Scope {
-  std::map<std::string, Item> items = {};
-  Scope* outer = nullptr;
-
-  const Item* find(const std::string& name) const {
-    const auto found = items.find(name);
-    if (found != items.end()) return &found->second;
-    return outer ? outer->find(name) : nullptr;
-  }
-};
-
-std::string symbol_name(const std::string& name) {
-  std::string symbol;
-  for (const char c : name)
-    symbol += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
-  if (symbol.empty() || !(std::isalpha(static_cast<unsigned char>(symbol[0])) || symbol[0] == '_'))
-    symbol = "d_" + symbol;
-  return symbol;
-}
 
 using Key = std::pair<std::string, std::string>;  // domain, name
 
@@ -60,7 +40,7 @@ class Importer {
     rlx::Graph graph;
     Scope scope;
     add_initializers(model_.graph, graph, scope, true);
-    for (const ValueInfo& input : model_.graph.inputs) add_input(input, graph, scope);
+    for (const ValueInfo& input : model_.graph.inputs) add_input(input, options_, graph, scope);
     convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
     for (const ValueInfo& output : model_.graph.outputs) add_output(output.name, graph, scope);
     return graph;
@@ -99,121 +79,6 @@ class Importer {
       for (const Attribute& attribute : node.attributes)
         if (attribute.g) find_missing(attribute.g->nodes, note);
     }
-  }
-
-  // ---- Sources ----
-
-  // Integers that shapes may need are constants, known at once; the rest are weights.
-  static Item source(const TensorData& data, rlx::Graph& graph, bool weight) {
-    constexpr int64_t kSmall = 64;
-    if (data.is_string) {
-      Item item;
-      item.strings = std::make_shared<const TensorData>(data);
-      return item;
-    }
-    const bool small = data.tensor.count() <= kSmall;
-    if (!weight || data.name.empty() || small) return graph.constant(data.tensor, "");
-    return graph.weight(data.name, data.tensor);
-  }
-
-  static Tensor dense(const SparseTensor& sparse) {
-    Tensor tensor(sparse.values.tensor.dtype(), sparse.shape);
-    const Tensor &values = sparse.values.tensor, &indices = sparse.indices.tensor;
-    const Shape strides = strides_of(sparse.shape);
-    const bool linear = indices.shape().size() == 1;
-    for (int64_t i = 0; i < values.count(); ++i) {
-      int64_t at = linear ? indices.integer_at(i) : 0;
-      for (size_t d = 0; !linear && d < strides.size(); ++d)
-        at +=
-            indices.integer_at(i * static_cast<int64_t>(strides.size()) + static_cast<int64_t>(d)) *
-            strides[d];
-      if (at < 0 || at >= tensor.count())
-        fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "': index ", at,
-             " is out of range for ", sparse.shape);
-      tensor.set(at, values.at(i));
-    }
-    return tensor;
-  }
-
-  static void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights) {
-    for (const TensorData& data : from.initializers)
-      scope.items[data.name] = source(data, graph, weights);
-    for (const SparseTensor& sparse : from.sparse_initializers)
-      scope.items[sparse.values.name] = graph.constant(dense(sparse));
-  }
-
-  Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input) const {
-    Dims dims;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d].number && *shape[d].number >= 0)
-        dims.emplace_back(*shape[d].number);
-      else
-        dims.emplace_back(symbol_name(shape[d].name.empty() ? text(input, '_', d) : shape[d].name));
-    }
-    return dims;
-  }
-
-  void add_input(const ValueInfo& info, rlx::Graph& graph, Scope& scope) const {
-    if (scope.items.count(info.name)) return;  // an initializer gives it its value
-    if (const auto known = options_.known_inputs.find(info.name);
-        known != options_.known_inputs.end()) {
-      scope.items[info.name] = graph.constant(known->second, "");
-      return;
-    }
-    using Kind = TypeInfo::Kind;
-    if (const auto given = options_.sequence_inputs.find(info.name);
-        given != options_.sequence_inputs.end()) {
-      scope.items[info.name] = elements(info, given->second, graph);
-      return;
-    }
-    const std::optional<DType> dtype = dtype_of(info.type.elem_type);
-    if (info.type.kind != Kind::tensor || !dtype)
-      fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers");
-    if (!info.type.shape)
-      fail(ErrorKind::unsupported, "input '", info.name, "' has no shape, not even a rank");
-    scope.items[info.name] = graph.input(info.name, {*dtype, dims_of(*info.type.shape, info.name)});
-  }
-
-  // A sequence or an optional among the inputs.
-  static Item elements(const ValueInfo& info, const ElementTypes& given, rlx::Graph& graph) {
-    using Kind = TypeInfo::Kind;
-    Item item;
-    item.is_none = !given.present;
-    if (item.is_none) return item;
-    const TypeInfo* type = &info.type;
-    if (type->kind == Kind::optional && type->element) type = type->element.get();
-    if (type->kind == Kind::tensor) {
-      require(given.types.size() == 1, "input '", info.name, "' has one element, it is given ",
-              given.types.size());
-      return graph.input(info.name, given.types[0]);
-    }
-    Items sequence;
-    for (size_t k = 0; k < given.types.size(); ++k)
-      sequence.emplace_back(graph.input(element_name(info.name, k), given.types[k]));
-    item.sequence = std::make_shared<const Items>(std::move(sequence));
-    return item;
-  }
-
-  void add_output(const std::string& name, rlx::Graph& graph, Scope& scope) const {
-    const Item* item = scope.find(name);
-    if (!item || !item->sequence) {
-      graph.output(name, tensor_named(name, scope));
-      return;
-    }
-    for (size_t k = 0; k < item->sequence->size(); ++k) {
-      const Value element = (*item->sequence)[k].value;
-      if (!element)
-        fail(ErrorKind::unsupported, "output '", name, "' is a sequence of something else");
-      graph.output(element_name(name, k), element);
-    }
-  }
-
-  Value tensor_named(const std::string& name, Scope& scope) const {
-    const Item* item = scope.find(name);
-    if (!item) fail(ErrorKind::invalid_model, "there is no value '", name, "'");
-    if (!item->value.present())
-      fail(ErrorKind::unsupported, "output '", name, "' is no tensor of numbers");
-    return item->value;
   }
 
   // ---- Nodes ----
@@ -437,8 +302,6 @@ class Importer {
 };
 
 }  // namespace
-
-std::string element_name(const std::string& sequence, size_t k) { return text(sequence, '.', k); }
 
 rlx::Graph import_model(const Model& model, const ImportOptions& options) {
   return Importer(model, options).import();
