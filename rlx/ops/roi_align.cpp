@@ -52,6 +52,9 @@ Point point_at(double c, int64_t extent) {
   return {low, low + 1, c - static_cast<double>(low)};
 }
 
+// As many points a bin has at most where it has as many as elements: a region may be endless.
+constexpr double kMost = 1024;
+
 // The points sampled in one bin along one axis.
 std::vector<Point> points_of(const Attrs& attrs, double from, double to, int64_t bin, int64_t bins,
                              int64_t extent) {
@@ -61,7 +64,7 @@ std::vector<Point> points_of(const Attrs& attrs, double from, double to, int64_t
   if (!half_pixel) length = std::max(length, 1.0);
   const double size = length / static_cast<double>(bins);
   int64_t samples = attrs.get<int64_t>("samples");
-  if (samples == 0) samples = size > 0 ? static_cast<int64_t>(std::ceil(size)) : 0;
+  if (samples == 0) samples = size > 0 ? static_cast<int64_t>(std::min(std::ceil(size), kMost)) : 0;
   std::vector<Point> points;
   for (int64_t k = 0; k < samples; ++k)
     points.push_back(
@@ -111,19 +114,20 @@ void reference(const ReferenceSite& site) {
 Steps lower(const LowerSite& site) {
   const Dims& shape = site.in(0).shape;
   const Attrs& attrs = site.attrs();
-  Dispatch dispatch{
-      .kernel = kernel("roi_align", {"numbers"}),
-      .operands = {site.read("x", 0), site.read("rois", 1), site.read("pictures", 2)},
-      .constants = {{"MAXIMUM", takes_max(attrs)}, {"HALF_PIXEL", attrs.get<bool>("half_pixel")}},
-      .params = {{"count", shape[0]},
-                 {"channels", shape[1]},
-                 {"height", shape[2]},
-                 {"width", shape[3]},
-                 {"rows", Dim(attrs.get<int64_t>("height"))},
-                 {"columns", Dim(attrs.get<int64_t>("width"))},
-                 {"samples", Dim(attrs.get<int64_t>("samples"))},
-                 {"scale", attrs.get<double>("scale")}},
-      .flags_errors = true};
+  Dispatch dispatch{.kernel = kernel("roi_align", {"numbers"}),
+                    .operands = {site.read("x", 0), site.read("rois", 1), site.read("pictures", 2)},
+                    .constants = {{"MOST", kMost},
+                                  {"MAXIMUM", takes_max(attrs)},
+                                  {"HALF_PIXEL", attrs.get<bool>("half_pixel")}},
+                    .params = {{"count", shape[0]},
+                               {"channels", shape[1]},
+                               {"height", shape[2]},
+                               {"width", shape[3]},
+                               {"rows", Dim(attrs.get<int64_t>("height"))},
+                               {"columns", Dim(attrs.get<int64_t>("width"))},
+                               {"samples", Dim(attrs.get<int64_t>("samples"))},
+                               {"scale", attrs.get<double>("scale")}},
+                    .flags_errors = true};
   return each_element(std::move(dispatch), site.results[0], site.traits);
 }
 

@@ -1,6 +1,7 @@
 // Element i of the regions of x: a bin of a region, the mean or the largest of the points sampled in it.
-// Constants: MAXIMUM, HALF_PIXEL. Params: count, channels, height, width of x; rows, columns of a region's
-// bins; samples along each axis of a bin, 0 for as many as it has elements; scale of the regions. Includes: numbers.
+// Constants: MOST points where none are given, MAXIMUM, HALF_PIXEL. Includes: numbers.
+// Params: count, channels, height, width of x; rows, columns of a region's bins; samples along each axis of a
+// bin, 0 for as many as it has elements; scale of the regions.
 
 struct Bin {
   first: f32,  // where its first point lies
@@ -15,7 +16,7 @@ fn bin_of(from_edge: f32, to_edge: f32, bin: u32, bins: u32) -> Bin {
   if (!HALF_PIXEL) { length = max(length, 1.0); }
   let size = length / f32(bins);
   var points = params.samples;
-  if (points == 0u) { points = u32(max(ceil(size), 0.0)); }
+  if (points == 0u && size > 0.0) { points = u32(min(ceil(size), MOST)); }
   let step = size / f32(max(points, 1u));
   return Bin(start + f32(bin) * size + 0.5 * step, step, points);
 }
@@ -44,7 +45,8 @@ fn compute(i: u32) -> T {
     return T(0.0);
   }
   let plane = (u32(picture) * params.channels + channel) * params.height;
-  let vertical = bin_of(load_rois(roi * 4u + 1u), load_rois(roi * 4u + 3u), i / params.columns % params.rows, params.rows);
+  let down = i / params.columns % params.rows;
+  let vertical = bin_of(load_rois(roi * 4u + 1u), load_rois(roi * 4u + 3u), down, params.rows);
   let horizontal = bin_of(load_rois(roi * 4u), load_rois(roi * 4u + 2u), i % params.columns, params.columns);
   var total = 0.0;
   var highest = -infinity();

@@ -1,6 +1,8 @@
 // grid_sample, roi_align, non_max_suppression and det: values by hand, and what a wrong call says.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 #include "rlx/testing.h"
@@ -69,6 +71,15 @@ TEST(RoiAlign, BinsOfTheWholePictureAreItsElements) {
   EXPECT_EQ(aligned({.height = 2, .width = 2}), (Numbers{1, 2, 3, 4}));
   EXPECT_EQ(aligned({.samples = 2}), Numbers{2.5});
   EXPECT_EQ(aligned({.mode = "max", .samples = 2}), Numbers{4});
+}
+
+// The mean of 1024 points by 1024, of which none is near the picture.
+TEST(RoiAlign, ARegionWithoutEndHasOne) {
+  Graph graph;
+  const Value x = graph.constant(floats({1, 1, 2, 2}, {1, 2, 3, 4}));
+  const Value rois = graph.constant(floats({1, 4}, {0, 0, INFINITY, 1e30}));
+  const Value picture = graph.constant(Tensor::of(DType::i64, {1}, {0}));
+  EXPECT_EQ(elements(result({roi_align(x, rois, picture, {})}, graph)), Numbers{0});
 }
 
 TEST(RoiAlign, ErrorsNameTheRegion) {
