@@ -326,6 +326,18 @@ std::vector<OpCase> solve_cases() {
       {"dense_solve", {regular(3, 4), normal(f32({3, 4, 2}))}, {}, "a batch, two columns", 16},
       {"dense_solve", {regular(1, 33), normal(f32({1, 33, 3}))}, {}, "a larger one", 1089},
       {"dense_solve", {normal(f32({2, 0, 0})), normal(f32({2, 0}))}, {}, "no equations", 1},
+      {"det", {regular(1, 5)}, {}, "one matrix", 25},
+      {"det", {regular(3, 4)}, {}, "a batch", 16},
+      {"det", {normal(f32({3, 1, 1}))}, {}, "single numbers"},
+      {"det",
+       {given(Tensor::of(DType::f32, {2, 2}, {1, 2, 2, 4}))},
+       {},
+       "singular",
+       4,
+       1,
+       {},
+       false},
+      {"det", {normal(f32({2, 0, 0}))}, {}, "the empty product"},
   };
 }
 

@@ -29,7 +29,7 @@ std::vector<OpCase> table_cases() {
                        6});
   for (const char* mode : {"linear", "cubic"})
     for (const char* coordinates : {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                                    "align_corners", "asymmetric"})
+                                    "align_corners", "asymmetric", "tf_half_pixel_for_nn"})
       cases.push_back({"resize",
                        {normal(f32({4, 5}))},
                        scaled({1.7, 0.6}, mode, coordinates),

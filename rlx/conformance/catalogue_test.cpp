@@ -26,20 +26,22 @@ constexpr std::string_view kPromised =
     "atan2 and or xor bitwise_and bitwise_or bitwise_xor bitwise_not shift_left shift_right eq ne "
     "lt le gt ge where "
     // linear algebra
-    "matmul dot_general einsum linear qkv_linear grouped_matmul lora_matmul dense_solve "
+    "matmul dot_general einsum linear qkv_linear grouped_matmul lora_matmul dense_solve det "
     "quantised_matmul matmul_integer qlinear_matmul qlinear_conv dynamic_quantise "
+    // signals
+    "dft stft cosine_window "
     // normalisation, attention
     "layer_norm rms_norm group_norm instance_norm batch_norm lrn attention rope "
     // reductions, scans, search
     "sum mean reduce_max reduce_min prod logsumexp l1 l2 sum_square argmax argmin softmax "
-    "log_softmax cumsum cumprod top_k sort argsort unique non_zero sample "
+    "log_softmax cumsum cumprod top_k sort argsort unique non_zero non_max_suppression sample "
     // shape and indexing
     "reshape transpose squeeze unsqueeze flatten expand tile concat split slice pad gather "
     "gather_elements gather_nd scatter scatter_elements scatter_nd one_hot range trilu reverse "
-    "roll depth_to_space space_to_depth resize eye_like shape_of size_of "
+    "roll depth_to_space space_to_depth resize grid_sample eye_like shape_of size_of float_range "
     // convolution and pooling
     "conv conv_transpose conv_integer max_pool average_pool lp_pool global_max_pool "
-    "global_average_pool global_lp_pool im2col "
+    "global_average_pool global_lp_pool im2col roi_align "
     // losses and training
     "softmax_cross_entropy binary_cross_entropy_with_logits mse huber dropout quantise dequantise "
     "fake_quantise "

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 
 #include "rlx/import/onnx/import.h"
 #include "rlx/runtime/program.h"
@@ -19,28 +20,36 @@ using onnx::Model;
 // As ONNX's own runner compares.
 constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
 
-std::vector<onnx::TensorData> read_numbered(const fs::path& folder, const std::string& kind) {
-  std::vector<onnx::TensorData> tensors;
-  for (size_t i = 0;; ++i) {
+std::vector<onnx::ValueData> read_numbered(const fs::path& folder, const std::string& kind,
+                                           const std::vector<onnx::ValueInfo>& declared) {
+  std::vector<onnx::ValueData> values;
+  for (size_t i = 0; i < declared.size(); ++i) {
     const fs::path file = folder / text(kind, '_', i, ".pb");
-    if (!fs::exists(file)) return tensors;
-    tensors.push_back(onnx::read_tensor(file.string()));
+    if (!fs::exists(file)) break;
+    values.push_back(onnx::read_value(file.string(), declared[i].type));
   }
+  return values;
 }
 
-bool uses(const std::vector<onnx::Node>& nodes, const std::vector<std::string>& ops) {
+// Does a node draw random numbers, or may it, as Dropout does where it trains?
+bool may_be_random(const Model& model) {
+  static const std::set<std::string> kRandom{"Bernoulli",         "RandomUniform",
+                                             "RandomUniformLike", "RandomNormal",
+                                             "RandomNormalLike",  "Multinomial"};
+  const std::vector<onnx::Node>& nodes = model.graph.nodes;
   return std::any_of(nodes.begin(), nodes.end(), [&](const onnx::Node& node) {
-    return std::find(ops.begin(), ops.end(), node.op) != ops.end();
+    return kRandom.count(node.op) != 0 || (node.op == "Dropout" && node.inputs.size() > 2);
   });
 }
-bool is_random(const Model& model) {
-  return uses(model.graph.nodes, {"Bernoulli", "RandomUniform", "RandomUniformLike", "RandomNormal",
-                                  "RandomNormalLike", "Multinomial"});
+
+const onnx::TypeInfo& tensor_type(const onnx::TypeInfo& type) {
+  return type.element ? tensor_type(*type.element) : type;
 }
 
 // The suite keeps bfloat16 as the integers of its bits.
 Tensor as_declared(const Tensor& tensor, const onnx::TypeInfo& type) {
-  const bool bits = tensor.dtype() == DType::u16 && onnx::dtype_of(type.elem_type) == DType::bf16;
+  const bool bits =
+      tensor.dtype() == DType::u16 && onnx::dtype_of(tensor_type(type).elem_type) == DType::bf16;
   if (!bits) return tensor;
   Tensor floats(DType::bf16, tensor.shape());
   if (tensor.count() > 0)
@@ -88,13 +97,13 @@ class TestRun {
     SuiteCase result{name};
     try {
       model_ = onnx::read_model((folder_ / "model.onnx").string());
-      random_ = is_random(model_);
+      may_be_random_ = may_be_random(model_);
       for (size_t set = 0; fs::exists(folder_ / text("test_data_set_", set)); ++set)
         if (result.reason.empty()) result.reason = run_set(folder_ / text("test_data_set_", set));
       result.status = !result.reason.empty() ? SuiteStatus::failed
                       : random_              ? SuiteStatus::random
                                              : SuiteStatus::passed;
-      if (result.reason.empty()) result.reason = note_;
+      if (result.reason.empty()) result.reason = notes();
     } catch (const Error& error) {
       result.reason = error.what();
       const bool refused =
@@ -107,42 +116,87 @@ class TestRun {
   }
 
  private:
-  std::vector<std::string> input_names() const {
-    std::vector<std::string> names;
-    for (const onnx::ValueInfo& input : model_.graph.inputs) names.push_back(input.name);
-    return names;
-  }
-
   // An input that decides the graph's structure cannot stay one; those alone become constants.
-  Graph import(const TensorMap& inputs) {
-    onnx::ImportOptions options;
+  Graph import(const TensorMap& inputs, onnx::ImportOptions options) {
     for (;;) {
       try {
         return onnx::import_model(model_, options);
-      } catch (const Error& error) {
-        const std::string message = error.what();
-        const size_t end = message.find("') decides the graph's structure");
-        const size_t begin = end == std::string::npos ? end : message.rfind("('", end);
-        if (begin == std::string::npos) throw;
-        const std::string name = message.substr(begin + 2, end - begin - 2);
-        const auto found = inputs.find(name);
-        if (found == inputs.end() || !options.known_inputs.insert(*found).second) throw;
-        note_ += (note_.empty() ? "known when importing: " : ", ") + name;
+      } catch (const onnx::UnknownInput& error) {
+        bool mended = false;
+        for (const std::string& name : error.inputs()) {
+          const auto found = inputs.find(name);
+          if (found == inputs.end() || !options.known_inputs.insert(*found).second) continue;
+          mended = true;
+          known_.insert(name);
+        }
+        if (!mended) throw;
       }
     }
   }
 
-  std::string run_set(const fs::path& set) {
-    const std::vector<std::string> names = input_names();
-    const auto tensors = read_numbered(set, "input");
-    auto wanted = read_numbered(set, "output");
+  // What differs from a run of the model with these inputs.
+  std::string notes() const {
+    std::string all;
+    const auto add = [&](const char* what, const std::set<std::string>& names) {
+      if (!names.empty())
+        all += text(all.empty() ? "" : "; ", what, ": ",
+                    joined(std::vector<std::string>(names.begin(), names.end())));
+    };
+    add("known when importing", known_);
+    add("of another shape than the model declares", reshaped_);
+    return all;
+  }
+
+  // Some files of the suite have another shape than their model says; it means them.
+  void take_shape(onnx::ValueInfo& info, const Tensor& tensor) {
+    if (info.type.kind != onnx::TypeInfo::Kind::tensor || !info.type.shape) return;
+    std::vector<onnx::DimInfo>& dims = *info.type.shape;
+    bool fits = dims.size() == tensor.shape().size();
+    for (size_t d = 0; fits && d < dims.size(); ++d)
+      fits = !dims[d].number || *dims[d].number == tensor.shape()[d];
+    if (fits) return;
+    reshaped_.insert(info.name);
+    dims.clear();
+    for (const int64_t extent : tensor.shape()) dims.push_back({extent});
+  }
+
+  TensorMap read_inputs(const fs::path& set, onnx::ImportOptions& options) {
     TensorMap inputs;
-    for (size_t i = 0; i < tensors.size() && i < names.size(); ++i) {
-      if (tensors[i].is_string)
-        throw Error(ErrorKind::unsupported, text("input '", names[i], "' is of strings"));
-      inputs.emplace(names[i], as_declared(tensors[i].tensor, model_.graph.inputs[i].type));
+    const auto values = read_numbered(set, "input", model_.graph.inputs);
+    for (size_t i = 0; i < values.size(); ++i) {
+      onnx::ValueInfo& info = model_.graph.inputs[i];
+      onnx::ElementTypes elements{values[i].present};
+      for (size_t k = 0; k < values[i].tensors.size(); ++k) {
+        if (values[i].tensors[k].is_string)
+          throw Error(ErrorKind::unsupported, text("input '", info.name, "' is of strings"));
+        const Tensor tensor = as_declared(values[i].tensors[k].tensor, info.type);
+        take_shape(info, tensor);
+        elements.types.push_back(tensor.type());
+        inputs.emplace(values[i].is_sequence ? onnx::element_name(info.name, k) : info.name,
+                       tensor);
+      }
+      if (info.type.kind != onnx::TypeInfo::Kind::tensor)
+        options.sequence_inputs.emplace(info.name, elements);
     }
-    const Graph graph = import(inputs);
+    return inputs;
+  }
+
+  std::string compare(const std::string& name, const TensorMap& outputs, onnx::TensorData wanted,
+                      const onnx::TypeInfo& type) {
+    const auto got = outputs.find(name);
+    if (got == outputs.end()) return text("there is no ", name);
+    wanted.tensor = as_declared(wanted.tensor, type);
+    std::string wrong = difference(name, got->second, wanted);
+    if (wrong.empty() || !may_be_random_) return wrong;
+    random_ = true;
+    return random_difference(name, got->second, wanted);
+  }
+
+  std::string run_set(const fs::path& set) {
+    onnx::ImportOptions options;
+    const TensorMap inputs = read_inputs(set, options);
+    const auto wanted = read_numbered(set, "output", model_.graph.outputs);
+    const Graph graph = import(inputs, std::move(options));
     TensorMap fed;
     for (const rlx::Node& node : graph.nodes())
       if (is_input(node))
@@ -150,12 +204,16 @@ class TestRun {
     const Program program = compile(graph, {.device = options_.device, .strict = options_.strict});
     const TensorMap outputs = program.run(fed);
     for (size_t i = 0; i < wanted.size(); ++i) {
-      const std::string& output = model_.graph.outputs.at(i).name;
-      const Tensor& got = outputs.at(output);
-      wanted[i].tensor = as_declared(wanted[i].tensor, model_.graph.outputs.at(i).type);
-      const std::string wrong =
-          random_ ? random_difference(output, got, wanted[i]) : difference(output, got, wanted[i]);
-      if (!wrong.empty()) return wrong;
+      const onnx::ValueInfo& info = model_.graph.outputs[i];
+      const size_t count = wanted[i].tensors.size();
+      for (size_t k = 0; k < count; ++k) {
+        std::string wrong =
+            compare(wanted[i].is_sequence ? onnx::element_name(info.name, k) : info.name, outputs,
+                    wanted[i].tensors[k], info.type);
+        if (!wrong.empty()) return wrong;
+      }
+      if (wanted[i].is_sequence && outputs.count(onnx::element_name(info.name, count)))
+        return text(info.name, " has more than ", count, " elements");
     }
     return "";
   }
@@ -163,8 +221,8 @@ class TestRun {
   fs::path folder_;
   const SuiteOptions& options_;
   Model model_;
-  bool random_ = false;
-  std::string note_;
+  bool may_be_random_ = false, random_ = false;
+  std::set<std::string> known_, reshaped_;
 };
 
 }  // namespace

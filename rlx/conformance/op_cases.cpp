@@ -42,6 +42,8 @@ std::vector<OpCase> resize_cases();
 std::vector<OpCase> scatter_cases();
 std::vector<OpCase> search_cases();
 std::vector<OpCase> shape_cases();
+std::vector<OpCase> signal_cases();
+std::vector<OpCase> vision_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
@@ -62,6 +64,8 @@ std::span<const CaseFamily> case_families() {
       {"scatter", scatter_cases},          //
       {"search", search_cases},            //
       {"shape", shape_cases},              //
+      {"signal", signal_cases},            //
+      {"vision", vision_cases},            //
   };
   return kFamilies;
 }

@@ -23,17 +23,21 @@ std::vector<bool> host_only_nodes(const Graph& graph, bool is_body) {
   std::vector<bool> used(size, false), on_device(size, false);
   for (const GraphOutput& output : graph.outputs()) on_device[size_t(output.value.node)] = true;
   for (const StateUpdate& update : graph.updates()) on_device[size_t(update.next.node)] = true;
+  const std::vector<bool> bindable = bindable_nodes(graph, is_body);
   for (size_t at = size; at-- > 0;) {
     const Node& node = graph.nodes()[at];
     const bool host = used[at] && !on_device[at] && !is_state(node);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].present()) continue;
-      const size_t producer = size_t(node.inputs[i].node);
+      const Value input = node.inputs[i];
+      const size_t producer = size_t(input.node);
       used[producer] = true;
-      if (!host && !is_host_operand(*node.op, i)) on_device[producer] = true;
+      // What the host would use but cannot compute, floats say, runs on the device all the same.
+      const bool written = input.producer().host_values[size_t(input.result)].has_value();
+      const bool reads = !host || (!bindable[at] && !written);
+      if (reads && !is_host_operand(*node.op, i)) on_device[producer] = true;
     }
   }
-  const std::vector<bool> bindable = bindable_nodes(graph, is_body);
   std::vector<bool> host_only(size);
   for (size_t at = 0; at < size; ++at) host_only[at] = used[at] && !on_device[at] && bindable[at];
   return host_only;

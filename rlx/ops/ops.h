@@ -160,6 +160,22 @@ Value lora_matmul(Value x, Value w, Value a, Value b, double scale = 1);
 Value grouped_matmul(Value x, Value w, Value expert);
 // The x of a . x = b, a [.., N, N] and b [.., N] or [.., N, K].
 Value dense_solve(Value a, Value b);
+Value det(Value a);  // the determinants of a [.., N, N]
+
+// Signals whose last dim is 1, or 2 for the parts of complex numbers.
+struct DftOptions {
+  int64_t length = 0;  // 0: as many as there are samples; else they are cut or zeros follow
+  bool inverse = false;
+  bool onesided = false;  // only the first length / 2 + 1 frequencies
+};
+// The discrete Fourier transform along an axis, as the product with a matrix.
+Value dft(Value x, int64_t axis, const DftOptions& options = {});
+// That of frames of `length` samples, every `step`: signal [B, S, 1 or 2] to [B, frames, K, 2].
+Value stft(Value signal, int64_t step, int64_t length, Value window = {}, bool onesided = true);
+// a0 - a1 cos(t) + a2 cos(2 t) - .. over `size` places, one integer known on the host; t makes a
+// full turn at the end, or if it is not periodic at the last place.
+Value cosine_window(Value size, const Floats& terms, bool periodic = true,
+                    DType dtype = DType::f32);
 
 // Bytes times bytes to i32, each less its zero point: one for all, or one per row of a (column of
 // b).
@@ -322,6 +338,7 @@ Value pad(Value x, Value pads, const std::string& mode = "constant", Value value
 // start, start + delta, .. before limit: integers known on the host, or floats of like's dtype.
 Value range(Value start, Value limit, Value delta);
 Value range(Value like, double start, double limit, double delta);
+Value float_range(Value start, Value limit, Value delta);  // floats that only the run knows
 Value counting(Value like, const Dim& count, DType dtype = DType::i64);  // 0, 1, .. count - 1
 Value trilu(Value x, bool upper = true, int64_t k = 0);  // zeros on the other side of a diagonal
 Value trilu(Value x, bool upper, Value k);
@@ -339,6 +356,13 @@ struct ResizeOptions {
 // Along the axes to `sizes`, or where there are none by options.scales.
 Value resize(Value x, const Dims& sizes, const ResizeOptions& options = {});
 Value resize(Value x, Value sizes, const ResizeOptions& options = {});
+struct GridSampleOptions {
+  std::string mode = "linear";    // nearest, cubic
+  std::string padding = "zeros";  // border, reflection
+  bool align_corners = false;     // -1 and 1 are the middles of the outermost elements
+};
+// x [N, C, H, W] at the places (x, y) that grid [N, H', W', 2] names, from -1 to 1.
+Value grid_sample(Value x, Value grid, const GridSampleOptions& options = {});
 Value depth_to_space(Value x, int64_t block, const std::string& mode = "DCR");
 Value space_to_depth(Value x, int64_t block);
 
@@ -355,6 +379,11 @@ struct Unique {
 };
 Unique unique(Value x, std::optional<int64_t> axis = {}, bool sorted = true);
 Value non_zero(Value x);  // [rank, count]: where the elements are that are not 0
+// Of boxes [B, N, 4] the best by scores [B, C, N] that overlap no better one by more than `overlap`
+// of their union, at most `most` for each class, with scores above `least`: rows (batch, class,
+// box). Boxes are two corners (y, x), or if `centred` a middle (x, y), a width and a height.
+Value non_max_suppression(Value boxes, Value scores, Value most = {}, Value overlap = {},
+                          Value least = {}, bool centred = false);
 
 // Windows over 1, 2 or 3 spatial dims. Empty lists are ones, or no pads; pads are before each dim,
 // then after each: top, left, bottom, right. auto_pad is same_upper, same_lower or valid.
@@ -397,6 +426,15 @@ Value lp_pool(Value x, const Ints& window, double p = 2, const PoolOptions& opti
 Value global_max_pool(Value x);
 Value global_average_pool(Value x);
 Value global_lp_pool(Value x, double p = 2);
+struct RoiAlignOptions {
+  std::string mode = "avg";       // max
+  int64_t height = 1, width = 1;  // bins of a region
+  int64_t samples = 0;            // along each axis of a bin; 0: as many as it has elements
+  double scale = 1;               // from the regions' coordinates to those of x
+  bool half_pixel = true;         // coordinates count from the edge of the first element
+};
+// Of x [N, C, H, W] the regions (x1, y1, x2, y2) of rois [K, 4], each of picture batch_indices [K].
+Value roi_align(Value x, Value rois, Value batch_indices, const RoiAlignOptions& options = {});
 // x at its places in a tensor of `shape` that is zero elsewhere: what max_pool left out is lost.
 Value max_unpool(Value x, Value indices, const Dims& shape);
 // The elements under each window as columns, [B, C * taps, places].

@@ -15,9 +15,9 @@ namespace {
 
 constexpr const char* kModes[] = {"nearest", "linear", "cubic"};
 constexpr const char* kRoundings[] = {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"};
-constexpr const char* kCoordinates[] = {"half_pixel",         "half_pixel_symmetric",
-                                        "pytorch_half_pixel", "align_corners",
-                                        "asymmetric",         "tf_crop_and_resize"};
+constexpr const char* kCoordinates[] = {
+    "half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
+    "asymmetric", "tf_half_pixel_for_nn", "tf_crop_and_resize"};
 
 template <size_t N>
 int64_t choice(std::string_view op, const Attrs& attrs, const char* attr,
@@ -96,6 +96,9 @@ void set_coordinates(ResizedAxis& axis, const Attrs& attrs, size_t given) {
       return;
     case 4:
       axis.slope = q, axis.start = 0, axis.divisor = p;
+      return;
+    case 5:
+      axis.slope = Dim(2) * q, axis.start = q, axis.divisor = Dim(2) * p;
       return;
     default: {
       const Floats& roi = attrs.get<Floats>("roi");

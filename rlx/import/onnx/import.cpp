@@ -4,32 +4,12 @@
 #include <set>
 
 #include "rlx/import/onnx/site.h"
+#include "rlx/import/onnx/sources.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
 namespace {
-
-// Names of values; one that is not found is looked for in the graph around.
-struct Scope {
-  std::map<std::string, Item> items = {};
-  Scope* outer = nullptr;
-
-  const Item* find(const std::string& name) const {
-    const auto found = items.find(name);
-    if (found != items.end()) return &found->second;
-    return outer ? outer->find(name) : nullptr;
-  }
-};
-
-std::string symbol_name(const std::string& name) {
-  std::string symbol;
-  for (const char c : name)
-    symbol += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
-  if (symbol.empty() || !(std::isalpha(static_cast<unsigned char>(symbol[0])) || symbol[0] == '_'))
-    symbol = "d_" + symbol;
-  return symbol;
-}
 
 using Key = std::pair<std::string, std::string>;  // domain, name
 
@@ -39,8 +19,10 @@ std::map<Key, const Operator*> make_table() {
     for (const Operator& op : operators) table[{domain, std::string(op.name)}] = &op;
   };
   for (auto* family : {math_operators, reduction_operators, shape_operators, window_operators,
-                       sequence_operators, quantised_operators, transformer_operators})
+                       sequence_operators, quantised_operators, signal_operators, text_operators,
+                       transformer_operators, vision_operators})
     add("", family());
+  add("ai.onnx.preview.training", training_operators());
   for (auto* family :
        {microsoft_operators, microsoft_attention_operators, microsoft_quantised_operators})
     add("com.microsoft", family());
@@ -60,10 +42,9 @@ class Importer {
     rlx::Graph graph;
     Scope scope;
     add_initializers(model_.graph, graph, scope, true);
-    for (const ValueInfo& input : model_.graph.inputs) add_input(input, graph, scope);
+    for (const ValueInfo& input : model_.graph.inputs) add_input(input, options_, graph, scope);
     convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
-    for (const ValueInfo& output : model_.graph.outputs)
-      graph.output(output.name, tensor_named(output.name, scope));
+    for (const ValueInfo& output : model_.graph.outputs) add_output(output.name, graph, scope);
     return graph;
   }
 
@@ -102,82 +83,6 @@ class Importer {
     }
   }
 
-  // ---- Sources ----
-
-  // Integers that shapes may need are constants, known at once; the rest are weights.
-  static Item source(const TensorData& data, rlx::Graph& graph, bool weight) {
-    constexpr int64_t kSmall = 64;
-    if (data.is_string) {
-      Item item;
-      item.strings = std::make_shared<const TensorData>(data);
-      return item;
-    }
-    const bool small = data.tensor.count() <= kSmall;
-    if (!weight || data.name.empty() || small) return graph.constant(data.tensor, "");
-    return graph.weight(data.name, data.tensor);
-  }
-
-  static Tensor dense(const SparseTensor& sparse) {
-    Tensor tensor(sparse.values.tensor.dtype(), sparse.shape);
-    const Tensor &values = sparse.values.tensor, &indices = sparse.indices.tensor;
-    const Shape strides = strides_of(sparse.shape);
-    const bool linear = indices.shape().size() == 1;
-    for (int64_t i = 0; i < values.count(); ++i) {
-      int64_t at = linear ? indices.integer_at(i) : 0;
-      for (size_t d = 0; !linear && d < strides.size(); ++d)
-        at +=
-            indices.integer_at(i * static_cast<int64_t>(strides.size()) + static_cast<int64_t>(d)) *
-            strides[d];
-      if (at < 0 || at >= tensor.count())
-        fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "': index ", at,
-             " is out of range for ", sparse.shape);
-      tensor.set(at, values.at(i));
-    }
-    return tensor;
-  }
-
-  static void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights) {
-    for (const TensorData& data : from.initializers)
-      scope.items[data.name] = source(data, graph, weights);
-    for (const SparseTensor& sparse : from.sparse_initializers)
-      scope.items[sparse.values.name] = graph.constant(dense(sparse));
-  }
-
-  Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input) const {
-    Dims dims;
-    for (size_t d = 0; d < shape.size(); ++d) {
-      if (shape[d].number && *shape[d].number >= 0)
-        dims.emplace_back(*shape[d].number);
-      else
-        dims.emplace_back(symbol_name(shape[d].name.empty() ? text(input, '_', d) : shape[d].name));
-    }
-    return dims;
-  }
-
-  void add_input(const ValueInfo& info, rlx::Graph& graph, Scope& scope) const {
-    if (scope.items.count(info.name)) return;  // an initializer gives it its value
-    if (const auto known = options_.known_inputs.find(info.name);
-        known != options_.known_inputs.end()) {
-      scope.items[info.name] = graph.constant(known->second, "");
-      return;
-    }
-    using Kind = TypeInfo::Kind;
-    const std::optional<DType> dtype = dtype_of(info.type.elem_type);
-    if (info.type.kind != Kind::tensor || !dtype)
-      fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers");
-    if (!info.type.shape)
-      fail(ErrorKind::unsupported, "input '", info.name, "' has no shape, not even a rank");
-    scope.items[info.name] = graph.input(info.name, {*dtype, dims_of(*info.type.shape, info.name)});
-  }
-
-  Value tensor_named(const std::string& name, Scope& scope) const {
-    const Item* item = scope.find(name);
-    if (!item) fail(ErrorKind::invalid_model, "there is no value '", name, "'");
-    if (!item->value.present())
-      fail(ErrorKind::unsupported, "output '", name, "' is no tensor of numbers");
-    return item->value;
-  }
-
   // ---- Nodes ----
 
   void convert_nodes(const std::vector<Node>& nodes, const OpsetVersions& opsets, rlx::Graph& graph,
@@ -208,18 +113,29 @@ class Importer {
     site.inline_body = [&](const Graph& body, const Items& items) {
       return inline_body(body, items, opsets, graph, scope);
     };
-    if (fold(node, site, scope)) return;
+    site.named = [&](const std::string& name) {
+      const Item* item = scope.find(name);
+      return item ? *item : Item{};
+    };
+    if (fold(node, site, scope)) {
+      set_origins(node, graph, before);
+      return;
+    }
     const auto function = functions_.find({node.domain, node.op});
     const Items results = function != functions_.end()
                               ? call(*function->second, site)
                               : table_.at({node.domain, node.op})->convert(site);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
-      if (i >= results.size() || !results[i].present())
+      if (i >= results.size() || (!results[i].present() && !results[i].is_none))
         fail(ErrorKind::unsupported, node.op, ": output ", i, " is not made");
       scope.items[node.outputs[i]] = results[i];
     }
-    for (size_t at = before; at < graph.nodes().size(); ++at)
+    set_origins(node, graph, before);
+  }
+
+  static void set_origins(const Node& node, rlx::Graph& graph, size_t from) {
+    for (size_t at = from; at < graph.nodes().size(); ++at)
       graph.set_origin(graph.value(static_cast<int>(at)), node.name.empty() ? node.op : node.name);
   }
 
@@ -231,7 +147,7 @@ class Importer {
     rlx::Graph apart;
     NodeSite inner{node, site.opset, apart, {}, {}, {}};
     for (const Item& item : site.inputs) {
-      const Tensor* tensor = item.value.present() ? tensor_of(item.value.producer()) : nullptr;
+      const auto tensor = item.value ? known_elements(item.value) : std::nullopt;
       if (item.present() && (!tensor || is_float(tensor->dtype()) || tensor->count() > kSmall))
         return false;
       inner.inputs.push_back(tensor ? Item(apart.constant(*tensor)) : Item{});

@@ -2,78 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <protozero/pbf_writer.hpp>
-
+#include "rlx/import/onnx/build_model.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/testing.h"
 
 namespace rlx::onnx {
 namespace {
-
-using protozero::pbf_writer;
-
-// Messages of ONNX, written field by field.
-std::string message(const std::function<void(pbf_writer&)>& write) {
-  std::string bytes;
-  pbf_writer out(bytes);
-  write(out);
-  return bytes;
-}
-
-std::string value_info(const std::string& name, const std::vector<std::string>& dims) {
-  const std::string shape = message([&](pbf_writer& out) {
-    for (const std::string& dim : dims)
-      out.add_message(1, message([&](pbf_writer& entry) { entry.add_string(2, dim); }));
-  });
-  const std::string tensor = message([&](pbf_writer& out) {
-    out.add_int32(1, 1);
-    out.add_message(2, shape);
-  });
-  return message([&](pbf_writer& out) {
-    out.add_string(1, name);
-    out.add_message(2, message([&](pbf_writer& type) { type.add_message(1, tensor); }));
-  });
-}
-
-std::string node(const std::string& op, const std::vector<std::string>& inputs,
-                 const std::string& output, const std::string& name = "") {
-  return message([&](pbf_writer& out) {
-    for (const std::string& input : inputs) out.add_string(1, input);
-    out.add_string(2, output);
-    out.add_string(3, name);
-    out.add_string(4, op);
-  });
-}
-
-std::string float_tensor(const std::string& name, const std::vector<float>& values) {
-  return message([&](pbf_writer& out) {
-    out.add_int64(1, static_cast<int64_t>(values.size()));
-    out.add_int32(2, 1);
-    out.add_string(8, name);
-    out.add_bytes(9, reinterpret_cast<const char*>(values.data()), values.size() * 4);
-  });
-}
-
-std::string model(const std::vector<std::string>& nodes,
-                  const std::vector<std::string>& initializers = {}) {
-  const std::string graph = message([&](pbf_writer& out) {
-    for (const std::string& entry : nodes) out.add_message(1, entry);
-    for (const std::string& entry : initializers) out.add_message(5, entry);
-    out.add_message(11, value_info("x", {"batch size"}));
-    out.add_message(12, value_info("y", {"batch size"}));
-  });
-  const std::string opset = message([](pbf_writer& out) { out.add_int64(2, 17); });
-  return message([&](pbf_writer& out) {
-    out.add_int64(1, 8);
-    out.add_message(7, graph);
-    out.add_message(8, opset);
-  });
-}
-
-rlx::Graph import_bytes(const std::string& bytes) {
-  const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-  return import_model(parse_model({begin, bytes.size()}, nullptr, "test.onnx", ""));
-}
 
 std::string relu_of_sum() {
   return model({node("Add", {"x", "b"}, "s"), node("Relu", {"s"}, "y")}, {float_tensor("b", {-1})});

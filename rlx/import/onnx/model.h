@@ -114,4 +114,13 @@ Model parse_model(std::span<const std::byte> bytes, std::shared_ptr<const void> 
 // A tensor by itself, as the test suites of ONNX keep them.
 TensorData read_tensor(const std::string& path);
 
+// A value by itself: the tensors of a sequence, one otherwise, none of an optional that is empty.
+struct ValueData {
+  bool present = true;
+  bool is_sequence = false;
+  std::vector<TensorData> tensors = {};
+};
+// Files do not say which kind they hold: the model's type of the value does.
+ValueData read_value(const std::string& path, const TypeInfo& type);
+
 }  // namespace rlx::onnx

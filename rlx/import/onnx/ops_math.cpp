@@ -99,7 +99,9 @@ Items cast_operator(Site site) {
   const std::optional<DType> dtype = dtype_of(static_cast<int>(to));
   if (!dtype || site.inputs.at(0).strings)
     site.fail_node("casts between numbers only, to ", elem_type_name(static_cast<int>(to)));
-  return {cast(site.in(0), *dtype)};
+  Item result = cast(site.in(0), *dtype);
+  if (is_float(*dtype) && is_integer(site.in(0).dtype())) result.integers = site.in(0);
+  return {result};
 }
 Items cast_like(Site site) {
   if (site.inputs.at(0).strings || site.inputs.at(1).strings)

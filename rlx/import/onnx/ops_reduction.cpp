@@ -41,9 +41,11 @@ Items soft(Site site) {
 }
 
 Value one_where_largest(Value x, int64_t axis) {
-  const Value where_it_is = argmax(x, axis, false, false);
-  const Dim& depth = x.shape()[static_cast<size_t>(axis < 0 ? axis + rank(x.type()) : axis)];
-  return one_hot(where_it_is, depth.number(), x.dtype(), axis);
+  const int64_t dims = rank(x.type()), at = axis < 0 ? axis + dims : axis;
+  Dims along(static_cast<size_t>(dims), 1);
+  along.at(static_cast<size_t>(at)) = x.shape()[static_cast<size_t>(at)];
+  const Value places = reshape(counting(x, along[static_cast<size_t>(at)]), along);
+  return cast(equal(argmax(x, axis, true, false), places), x.dtype());
 }
 
 Items layer_norm_operator(Site site) {
@@ -149,8 +151,6 @@ Items negative_log_likelihood(Site site) {
   return {nll_loss(site.in(0), site.in(1), site.maybe(2), loss_options(site))};
 }
 
-Value log_sum_exp(Value x, const Ints& axes, bool keep) { return logsumexp(x, axes, keep); }
-
 }  // namespace
 
 std::span<const Operator> reduction_operators() {
@@ -172,7 +172,7 @@ std::span<const Operator> reduction_operators() {
       {"ReduceL1", reduction<l1>},
       {"ReduceL2", reduction<l2>},
       {"ReduceLogSum", reduction<log_sum>},
-      {"ReduceLogSumExp", reduction<log_sum_exp>},
+      {"ReduceLogSumExp", reduction<logsumexp>},
       {"ReduceMax", reduction<reduce_max>},
       {"ReduceMean", reduction<mean>},
       {"ReduceMin", reduction<reduce_min>},

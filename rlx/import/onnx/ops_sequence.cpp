@@ -1,6 +1,7 @@
 // ONNX operators with bodies, recurrent nets, sequences and optionals, random numbers.
 
 #include <algorithm>
+#include <set>
 
 #include "rlx/import/onnx/site.h"
 #include "rlx/ops/ops.h"
@@ -13,6 +14,13 @@ using Site = const NodeSite&;
 Items items_of(const Values& values) { return {values.begin(), values.end()}; }
 
 // ---- Control flow ----
+
+// Sequences and optionals are not among what a graph's values can be.
+bool gives_tensors(const Graph& body) {
+  return std::all_of(body.outputs.begin(), body.outputs.end(), [](const ValueInfo& output) {
+    return output.type.kind == TypeInfo::Kind::tensor || output.type.kind == TypeInfo::Kind::none;
+  });
+}
 
 // Is the body one node of this type, beside constants?
 bool computes_only(const Graph& body, std::string_view type) {
@@ -30,8 +38,8 @@ bool computes_only(const Graph& body, std::string_view type) {
 // run to it.
 Items if_operator(Site site) {
   const Graph &then = site.body("then_branch"), &otherwise = site.body("else_branch");
-  if (const auto known = site.maybe_ints(0))
-    return site.inline_body(known->at(0) != 0 ? then : otherwise, {});
+  const auto known = gives_tensors(then) ? site.maybe_ints(0) : site.known_ints(0);
+  if (known) return site.inline_body(known->at(0) != 0 ? then : otherwise, {});
   if (computes_only(then, "Squeeze") && computes_only(otherwise, "Identity"))
     return site.inline_body(then, {});
   Bodies bodies = site.make_bodies({&then, &otherwise}, {});
@@ -41,8 +49,75 @@ Items if_operator(Site site) {
       if_else(flag, bodies.captured, std::move(bodies.graphs[0]), std::move(bodies.graphs[1])));
 }
 
+// The body once for each iteration, which must be known now.
+Items unrolled(Site site, const Graph& body) {
+  constexpr int64_t kMost = 4096;
+  const int64_t most = site.has(0) ? site.known_ints(0).at(0) : kMost + 1;
+  bool goes_on = !site.has(1) || site.known_ints(1).at(0) != 0;
+  Items carried(site.inputs.begin() + std::min<int64_t>(2, int64_t(site.inputs.size())),
+                site.inputs.end());
+  if (body.outputs.size() < 1 + carried.size())
+    site.fail_node("the body has ", body.outputs.size(), " outputs");
+  std::vector<Values> stacked(body.outputs.size() - 1 - carried.size());
+  for (int64_t k = 0; k < most && goes_on; ++k) {
+    if (k == kMost) site.fail_node("is unrolled, but for more than ", kMost, " iterations");
+    Tensor iteration(DType::i64, {});
+    iteration.set_integer(0, k);
+    Items inputs{site.constant(iteration), site.constant(Tensor::scalar(DType::boolean, 1))};
+    inputs.insert(inputs.end(), carried.begin(), carried.end());
+    const Items results = site.inline_body(body, inputs);
+    const auto next = results[0].value ? known_numbers(results[0].value) : std::nullopt;
+    if (!next) site.fail_node("is unrolled, so its condition must be known");
+    goes_on = next->at(0) != 0;
+    for (size_t i = 0; i < carried.size(); ++i) carried[i] = results[1 + i];
+    for (size_t i = 0; i < stacked.size(); ++i)
+      stacked[i].push_back(unsqueeze(results[1 + carried.size() + i].value, {0}));
+  }
+  Items results = carried;
+  for (const Values& rows : stacked) {
+    if (rows.empty()) site.fail_node("is unrolled, but there is no iteration to stack");
+    results.emplace_back(concat(rows, 0));
+  }
+  return results;
+}
+
+bool carries_tensors(Site site) {
+  return std::all_of(site.inputs.begin(), site.inputs.end(),
+                     [](const Item& item) { return !item.sequence && !item.is_none; });
+}
+
+bool differ(const TensorType& a, const TensorType& b) {
+  if (a.shape.size() != b.shape.size()) return true;
+  for (size_t d = 0; d < a.shape.size(); ++d) {
+    const Dim apart = a.shape[d] - b.shape[d];
+    if (apart.is_number() && !apart.is(0)) return true;
+  }
+  return false;
+}
+
+// Has a carried value another shape in each iteration, or a row that is to be stacked one that only
+// the iteration tells?
+bool changes_shapes(const rlx::Graph& body, const Values& carried) {
+  std::set<std::string> outer;
+  for (const rlx::Node& node : body.nodes())
+    for (size_t d = 0; is_input(node) && d < node.types[0].shape.size(); ++d)
+      for (const std::string& symbol : node.types[0].shape[d].symbols()) outer.insert(symbol);
+  for (size_t i = 1; i < body.outputs().size(); ++i) {
+    const TensorType& leaves = body.outputs()[i].value.type();
+    if (i <= carried.size()) {
+      if (differ(leaves, carried[i - 1].type())) return true;
+      continue;
+    }
+    for (const Dim& dim : leaves.shape)
+      for (const std::string& symbol : dim.symbols())
+        if (!outer.count(symbol)) return true;
+  }
+  return false;
+}
+
 Items loop_operator(Site site) {
   const Graph& body = site.body("body");
+  if (!carries_tensors(site) || !gives_tensors(body)) return unrolled(site, body);
   Values carried;
   Types types{{DType::i64, {}}, {DType::boolean, {}}};
   for (size_t i = 2; i < site.inputs.size(); ++i) {
@@ -50,24 +125,18 @@ Items loop_operator(Site site) {
     types.push_back(carried.back().type());
   }
   Bodies bodies = site.make_bodies({&body}, types);
+  if (changes_shapes(bodies.graphs[0], carried)) return unrolled(site, body);
   const auto single = [](Value v) { return !v || v.shape().empty() ? v : reshape(v, Dims{}); };
   return items_of(while_loop(single(site.maybe(0)), single(site.maybe(1)), carried,
                              std::move(bodies.graphs[0]), bodies.captured));
 }
 
-Items scan_operator(Site site) {
-  if (site.opset < 9) site.fail_node("of opset 8, with batches, is not there");
+Values scan_of(Site site, const Values& all, ScanOptions options) {
   const Graph& body = site.body("body");
   const auto scanned_count = static_cast<size_t>(site.integer("num_scan_inputs"));
-  if (scanned_count > site.inputs.size()) site.fail_node("num_scan_inputs is ", scanned_count);
-  const Values all = site.all_inputs();
+  if (scanned_count > all.size()) site.fail_node("num_scan_inputs is ", scanned_count);
   const Values states(all.begin(), all.end() - static_cast<int64_t>(scanned_count));
   const Values scanned(all.end() - static_cast<int64_t>(scanned_count), all.end());
-  ScanOptions options{site.ints("scan_input_axes"),
-                      site.ints("scan_output_axes"),
-                      site.ints("scan_input_directions"),
-                      site.ints("scan_output_directions"),
-                      {}};
   Types types;
   for (const Value state : states) types.push_back(state.type());
   for (size_t i = 0; i < scanned.size(); ++i) {
@@ -78,7 +147,35 @@ Items scan_operator(Site site) {
   }
   Bodies bodies = site.make_bodies({&body}, types);
   options.captured = bodies.captured;
-  return items_of(scan(states, scanned, bodies.graphs[0], options));
+  return scan(states, scanned, bodies.graphs[0], options);
+}
+
+// In opset 8 all operands had a batch, each element of which is scanned for itself.
+Items batched_scan(Site site) {
+  if (site.has(0)) site.fail_node("of opset 8 takes no lengths of sequences");
+  const Values all = site.all_inputs(1);
+  const Dim batch = all.empty() ? Dim(0) : all[0].shape().at(0);
+  if (!batch.is_number() || batch.is(0)) site.fail_node("of opset 8 needs a known batch");
+  std::vector<Values> rows;
+  for (int64_t b = 0; b < batch.number(); ++b) {
+    Values here;
+    for (const Value value : all) here.push_back(squeeze(slice(value, {b}, {b + 1}, {0}), {0}));
+    const Values results = scan_of(site, here, {.input_directions = site.ints("directions")});
+    rows.resize(results.size());
+    for (size_t i = 0; i < results.size(); ++i) rows[i].push_back(unsqueeze(results[i], {0}));
+  }
+  Items items;
+  for (const Values& row : rows) items.emplace_back(concat(row, 0));
+  return items;
+}
+
+Items scan_operator(Site site) {
+  if (site.opset < 9) return batched_scan(site);
+  return items_of(scan_of(site, site.all_inputs(),
+                          {.input_axes = site.ints("scan_input_axes"),
+                           .output_axes = site.ints("scan_output_axes"),
+                           .input_directions = site.ints("scan_input_directions"),
+                           .output_directions = site.ints("scan_output_directions")}));
 }
 
 // ---- Recurrent nets ----
@@ -160,6 +257,8 @@ Items split_to_sequence(Site site) {
   const int64_t axis = site.integer("axis", 0);
   const int64_t positive = axis < 0 ? axis + rank(x.type()) : axis;
   const Dim& length = x.shape().at(static_cast<size_t>(positive));
+  const bool counts = !site.has(1) || site.in(1).shape().empty();
+  if (counts && !length.is_number()) site.fail_node("needs a known extent, ", length, " is not");
   Dims lengths;
   bool squeezes = false;
   if (!site.has(1)) {
@@ -193,7 +292,12 @@ Items sequence_map(Site site) {
   return outputs;
 }
 
-Items optional_operator(Site site) { return {site.inputs.empty() ? Item{} : site.inputs[0]}; }
+Items optional_operator(Site site) {
+  if (!site.inputs.empty()) return {site.inputs[0]};
+  Item none;
+  none.is_none = true;
+  return {none};
+}
 Items optional_get(Site site) {
   if (!site.has(0)) site.fail_node("the optional has no element");
   return {site.inputs[0]};
@@ -258,9 +362,10 @@ Items dropout_operator(Site site) {
   const auto training = site.has(2) ? site.maybe_ints(2) : Ints{0};
   if (training && training->at(0) == 0) return all_kept();
   const double ratio = site.has(1) ? site.known_tensor(1).at(0) : 0.5;
-  if (!training) site.fail_node("training_mode must be a constant");
   const Value seed = seed_of(site);
-  return {dropout(x, seed, ratio), dropout_mask(x, seed, ratio)};
+  const Value y = dropout(x, seed, ratio), kept = dropout_mask(x, seed, ratio);
+  if (training) return {y, kept};
+  return {where(site.in(2), y, x), logical_or(kept, logical_not(site.in(2)))};
 }
 
 }  // namespace

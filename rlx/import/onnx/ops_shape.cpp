@@ -1,5 +1,6 @@
 // ONNX operators that move, pick, repeat and reshape elements, and that make tensors of nothing.
 
+#include <algorithm>
 #include <cmath>
 
 #include "rlx/import/onnx/site.h"
@@ -51,9 +52,7 @@ Items reshape_operator(Site site) {
     return {reshape(x, site.list(shape))};
   }
   // A 0 takes the dim of x, unless zeros are meant.
-  if (site.flag("allowzero"))
-    if (const auto known = site.maybe_ints(1))
-      return {reshape(x, Dims(known->begin(), known->end()))};
+  if (site.flag("allowzero")) return {reshape(x, site.known_dims(1))};
   if (const auto known = site.maybe_ints(1)) {
     Dims dims;
     for (size_t d = 0; d < known->size(); ++d)
@@ -118,11 +117,14 @@ Items slice_operator(Site site) {
 Items split_operator(Site site) {
   const Value x = site.in(0);
   const int64_t axis = site.integer("axis", 0);
-  std::optional<Ints> lengths;
-  if (site.opset >= 13 && site.has(1)) lengths = site.known_ints(1);
-  if (site.opset < 13 && site.attribute("split")) lengths = site.ints("split");
-  const Values parts = lengths ? split(x, Dims(lengths->begin(), lengths->end()), axis)
-                               : split(x, static_cast<int64_t>(site.outputs()), axis);
+  std::optional<Dims> lengths;
+  if (site.opset >= 13 && site.has(1)) lengths = site.known_dims(1);
+  if (site.opset < 13 && site.attribute("split")) {
+    const Ints numbers = site.ints("split");
+    lengths = Dims(numbers.begin(), numbers.end());
+  }
+  const Values parts =
+      lengths ? split(x, *lengths, axis) : split(x, static_cast<int64_t>(site.outputs()), axis);
   return {parts.begin(), parts.end()};
 }
 
@@ -176,7 +178,6 @@ Items compress(Site site) {
     axis = site.integer("axis");
   else
     x = reshape(x, {Dim(-1)});
-  const Dim length = condition.shape()[0];
   const Value kept = reshape(non_zero(condition), {Dim(-1)});
   return {gather(x, kept, axis)};
 }
@@ -189,7 +190,25 @@ Items one_hot_operator(Site site) {
   return {one_hot(indices, whole, site.in(2), site.integer("axis", -1))};
 }
 
-Items range_operator(Site site) { return {range(site.in(0), site.in(1), site.in(2))}; }
+// The integer that a float is, where that can be told.
+Value whole_number(Site site, size_t i) {
+  const Item& item = site.inputs[i];
+  if (item.integers) return cast(item.integers, DType::i64);
+  const Tensor* known = site.maybe_tensor(i);
+  if (!known || known->count() != 1 || known->at(0) != std::floor(known->at(0))) return {};
+  return site.list({static_cast<int64_t>(known->at(0))});
+}
+// Floats that are integers are counted on the host, where those are known before the run.
+Items range_operator(Site site) {
+  const Value start = site.in(0), limit = site.in(1), delta = site.in(2);
+  if (!is_float(start.dtype())) return {range(start, limit, delta)};
+  const Tensor *a = site.maybe_tensor(0), *b = site.maybe_tensor(1), *c = site.maybe_tensor(2);
+  if (a && b && c) return {range(start, a->at(0), b->at(0), c->at(0))};
+  const Value bounds[] = {whole_number(site, 0), whole_number(site, 1), whole_number(site, 2)};
+  if (bounds[0] && bounds[1] && bounds[2])
+    return {cast(range(bounds[0], bounds[1], bounds[2]), start.dtype())};
+  return {float_range(start, limit, delta)};
+}
 
 Items trilu_operator(Site site) {
   const bool upper = site.flag("upper", true);
@@ -239,6 +258,34 @@ Items upsample(Site site) {
   return {resize(site.in(0), Dims{}, options)};
 }
 
+// One scale for all axes: the smallest or the largest that the sizes ask for.
+Value keep_aspect(Site site, const std::string& policy, ResizeOptions options) {
+  if (policy != "not_larger" && policy != "not_smaller")
+    site.fail_node("keep_aspect_ratio_policy is '", policy, "'");
+  const Value x = site.in(0);
+  const Ints asked = site.known_ints(3);
+  if (options.axes.empty())
+    for (int64_t d = 0; d < rank(x.type()); ++d) options.axes.push_back(d);
+  if (asked.size() != options.axes.size())
+    site.fail_node("there are ", asked.size(), " sizes for ", options.axes.size(), " axes");
+  Floats extents;
+  for (const int64_t axis : options.axes) {
+    const Dim& extent = x.shape().at(static_cast<size_t>(axis < 0 ? axis + rank(x.type()) : axis));
+    if (!extent.is_number()) site.fail_node("an aspect ratio is kept of known extents only");
+    extents.push_back(static_cast<double>(extent.number()));
+  }
+  double scale = static_cast<double>(asked[0]) / extents[0];
+  for (size_t i = 1; i < asked.size(); ++i) {
+    const double next = static_cast<double>(asked[i]) / extents[i];
+    scale = policy == "not_larger" ? std::min(scale, next) : std::max(scale, next);
+  }
+  Dims sizes;
+  for (const double extent : extents)
+    sizes.emplace_back(static_cast<int64_t>(std::floor(scale * extent + 0.5)));
+  options.scales.assign(asked.size(), scale);
+  return resize(x, sizes, options);
+}
+
 Items resize_operator(Site site) {
   if (site.opset < 11) return upsample(site);
   const Value x = site.in(0);
@@ -256,8 +303,8 @@ Items resize_operator(Site site) {
     options.scales = known_floats(site, 2);
     return {resize(x, Dims{}, options)};
   }
-  if (site.string("keep_aspect_ratio_policy", "stretch") != "stretch")
-    site.fail_node("keeps no aspect ratio yet");
+  const std::string policy = site.string("keep_aspect_ratio_policy", "stretch");
+  if (policy != "stretch") return {keep_aspect(site, policy, options)};
   if (const auto sizes = site.maybe_ints(3))
     return {resize(x, Dims(sizes->begin(), sizes->end()), options)};
   return {resize(x, site.in(3), options)};

@@ -80,10 +80,6 @@ Items global_average(Site site) { return {global_average_pool(site.in(0))}; }
 
 Items max_unpool_operator(Site site) {
   const Value x = site.in(0);
-  if (site.has(2)) {
-    const Ints shape = site.known_ints(2);
-    return {max_unpool(x, site.in(1), Dims(shape.begin(), shape.end()))};
-  }
   const Ints window = site.ints("kernel_shape");
   const Ints strides = site.ints("strides", Ints(window.size(), 1));
   const Ints pads = site.ints("pads", Ints(2 * window.size(), 0));
@@ -91,7 +87,14 @@ Items max_unpool_operator(Site site) {
   for (size_t d = 0; d < window.size(); ++d)
     shape.push_back((x.shape()[d + 2] - 1) * Dim(strides[d]) + window[d] - pads[d] -
                     pads[d + window.size()]);
-  return {max_unpool(x, site.in(1), shape)};
+  const Value y = max_unpool(x, site.in(1), shape);
+  if (!site.has(2)) return {y};
+  // The indices are of the plane that was pooled; what is asked for beyond it is zeros.
+  const Dims asked = site.known_dims(2);
+  if (asked.size() != shape.size()) site.fail_node("output_shape has ", asked.size(), " dims");
+  Dims more(2 * shape.size(), 0);
+  for (size_t d = 0; d < shape.size(); ++d) more[shape.size() + d] = asked[d] - shape[d];
+  return {pad(y, more)};
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 #include "rlx/import/onnx/site.h"
 
+#include <set>
+
+#include "rlx/import/onnx/import.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
@@ -63,14 +66,12 @@ const Tensor* NodeSite::maybe_tensor(size_t i) const {
   return has(i) && inputs[i].value.present() ? tensor_of(inputs[i].value.producer()) : nullptr;
 }
 
-std::optional<Ints> NodeSite::maybe_ints(size_t i) const {
-  if (!has(i)) return std::nullopt;
+std::optional<Ints> known_numbers(Value value) {
   Ints numbers;
-  if (const Tensor* tensor = maybe_tensor(i)) {
+  if (const Tensor* tensor = tensor_of(value.producer())) {
     for (int64_t k = 0; k < tensor->count(); ++k) numbers.push_back(tensor->integer_at(k));
     return numbers;
   }
-  const Value value = in(i);
   const auto& host = value.producer().host_values[static_cast<size_t>(value.result)];
   if (!host) return std::nullopt;
   for (const Dim& element : host->elements) {
@@ -80,10 +81,46 @@ std::optional<Ints> NodeSite::maybe_ints(size_t i) const {
   return numbers;
 }
 
+std::optional<Tensor> known_elements(Value value) {
+  if (const Tensor* tensor = tensor_of(value.producer())) return *tensor;
+  const std::optional<Ints> numbers = known_numbers(value);
+  if (!numbers) return std::nullopt;
+  Tensor tensor(value.dtype(), concrete(value.shape()));
+  for (size_t k = 0; k < numbers->size(); ++k)
+    tensor.set_integer(static_cast<int64_t>(k), (*numbers)[k]);
+  return tensor;
+}
+
+std::optional<Ints> NodeSite::maybe_ints(size_t i) const {
+  return has(i) ? known_numbers(in(i)) : std::nullopt;
+}
+
+namespace {
+
+// The names of the graph's inputs that a value is computed from.
+Strings inputs_behind(Value value) {
+  Strings names;
+  std::set<int> seen;
+  Values open{value};
+  while (!open.empty()) {
+    const Value next = open.back();
+    open.pop_back();
+    if (!next || !seen.insert(next.node).second) continue;
+    const rlx::Node& producer = next.producer();
+    if (is_input(producer)) names.push_back(producer.name);
+    open.insert(open.end(), producer.inputs.begin(), producer.inputs.end());
+  }
+  return names;
+}
+
+}  // namespace
+
 Ints NodeSite::known_ints(size_t i) const {
   if (std::optional<Ints> known = maybe_ints(i)) return *known;
-  fail_node("input ", i, " ('", i < node.inputs.size() ? node.inputs[i] : "",
-            "') decides the graph's structure, so it must be a constant");
+  const std::string name = i < node.inputs.size() ? node.inputs[i] : "";
+  throw UnknownInput(inputs_behind(in(i)),
+                     text(node.op, ": input ", i, " ('", name,
+                          "') decides the graph's structure, so it must be a constant"));
 }
 
 Dims NodeSite::known_dims(size_t i) const {
@@ -96,13 +133,9 @@ Dims NodeSite::known_dims(size_t i) const {
 }
 
 Tensor NodeSite::known_tensor(size_t i) const {
-  if (const Tensor* tensor = maybe_tensor(i)) return *tensor;
-  const Value value = in(i);
-  const Ints numbers = known_ints(i);
-  Tensor tensor(value.dtype(), concrete(value.shape()));
-  for (size_t k = 0; k < numbers.size(); ++k)
-    tensor.set_integer(static_cast<int64_t>(k), numbers[k]);
-  return tensor;
+  if (const std::optional<Tensor> known = known_elements(in(i))) return *known;
+  known_ints(i);  // says what is wrong
+  return {};
 }
 
 Value NodeSite::scalar(DType dtype, double value) const {

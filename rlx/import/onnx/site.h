@@ -17,8 +17,10 @@ namespace rlx::onnx {
 // A value of an ONNX graph: a tensor, a sequence of items, strings, or nothing.
 struct Item {
   Value value = {};
+  Value integers = {};  // those that a tensor of floats was cast from
   std::shared_ptr<const std::vector<Item>> sequence = {};
   std::shared_ptr<const TensorData> strings = {};
+  bool is_none = false;  // an optional without an element
 
   Item() = default;
   Item(Value v) : value(v) {}  // NOLINT(google-explicit-constructor): most items are tensors
@@ -43,6 +45,8 @@ class NodeSite {
   std::function<Bodies(const std::vector<const Graph*>& bodies, const Types& inputs)> make_bodies;
   // Adds a body's nodes here, its inputs being the items; what its outputs are.
   std::function<Items(const Graph& body, const Items& inputs)> inline_body;
+  // What a name stands for here.
+  std::function<Item(const std::string& name)> named = {};
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].present(); }
   Value in(size_t i) const;               // must be there
@@ -63,7 +67,8 @@ class NodeSite {
   const Attribute* attribute(std::string_view name) const { return node.find(name); }
   const Graph& body(std::string_view name) const;
 
-  // The elements of an operand that must be known now: a constant, or numbers found on the way.
+  // The elements of an operand that must be known now: a constant, or numbers found on the way. If
+  // they are not, an UnknownInput.
   Ints known_ints(size_t i) const;
   std::optional<Ints> maybe_ints(size_t i) const;  // none: known only when a run is bound
   // The same as dims, which may be expressions over symbols.
@@ -82,6 +87,11 @@ class NodeSite {
   }
 };
 
+// The elements of an integer tensor, where they are numbers already.
+std::optional<Ints> known_numbers(Value value);
+// The same as a tensor, or a constant of any dtype.
+std::optional<Tensor> known_elements(Value value);
+
 struct Operator {
   std::string_view name;
   Items (*convert)(const NodeSite& site);
@@ -94,7 +104,11 @@ std::span<const Operator> shape_operators();
 std::span<const Operator> window_operators();
 std::span<const Operator> sequence_operators();
 std::span<const Operator> quantised_operators();
+std::span<const Operator> signal_operators();
+std::span<const Operator> text_operators();
+std::span<const Operator> training_operators();
 std::span<const Operator> transformer_operators();
+std::span<const Operator> vision_operators();
 std::span<const Operator> microsoft_operators();
 std::span<const Operator> microsoft_attention_operators();
 std::span<const Operator> microsoft_quantised_operators();

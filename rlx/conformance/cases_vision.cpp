@@ -1,0 +1,156 @@
+// Rows for pictures and boxes: grid_sample, roi_align, non_max_suppression.
+
+#include "rlx/conformance/op_cases.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+OpCase with(OpCase row, SymbolValues symbols) {
+  row.symbols = std::move(symbols);
+  return row;
+}
+
+std::vector<OpCase> grid_sample_rows() {
+  const auto attrs = [](const char* mode, const char* padding, bool corners) {
+    return Attrs{{"mode", mode}, {"padding", padding}, {"align_corners", corners}};
+  };
+  std::vector<OpCase> cases;
+  for (const char* mode : {"linear", "nearest", "cubic"})
+    for (const char* padding : {"zeros", "border", "reflection"})
+      for (const bool corners : {false, true})
+        cases.push_back({"grid_sample",
+                         {normal(f32({2, 3, 5, 7})), normal(f32({2, 4, 3, 2}))},
+                         attrs(mode, padding, corners),
+                         text(mode, ", ", padding, corners ? ", corners aligned" : ""),
+                         16});
+  const Attrs plain = attrs("linear", "zeros", false), mirror = attrs("cubic", "reflection", true);
+  const CaseInput one = normal(f32({1, 1, 1, 1})), few = normal(f32({1, 3, 3, 2}));
+  cases.insert(
+      cases.end(),
+      {
+          {"grid_sample",
+           {normal(f32({1, 3, 63, 65})), normal(f32({1, 61, 67, 2}))},
+           plain,
+           "more than 10,000 elements",
+           4},
+          {"grid_sample", {one, few}, mirror, "of one element", 16},
+          {"grid_sample", {normal(f32({0, 3, 5, 7})), normal(f32({0, 4, 3, 2}))}, plain, "nothing"},
+          {"grid_sample", {normal(f32({1, 2, 5, 7})), normal(f32({1, 0, 3, 2}))}, plain, "nowhere"},
+          {"grid_sample",
+           {special(f32({1, 2, 9, 9})), few},
+           attrs("nearest", "border", false),
+           "NaN and infinity"},
+          {"grid_sample", {normal(f16({1, 2, 5, 7})), few}, plain, "f16, the grid in f32", 4},
+          with({"grid_sample",
+                {normal(f32({"n", 2, "h", 7})), normal(f32({"n", 3, "w", 2}))},
+                plain,
+                "symbolic extents",
+                4},
+               {{"n", 2}, {"h", 5}, {"w", 4}}),
+          {"grid_sample",
+           {normal(f32({1, 5, 7, 2})), few},
+           {},
+           "of a view",
+           4,
+           1,
+           {},
+           false,
+           [](const Values& v) -> Values {
+             return {grid_sample(transpose(v[0], {0, 3, 1, 2}), v[1])};
+           }},
+      });
+  return cases;
+}
+
+std::vector<OpCase> roi_align_rows() {
+  const auto rois = [](DType dtype, std::vector<double> corners) {
+    const auto count = static_cast<int64_t>(corners.size() / 4);
+    return given(Tensor::of(dtype, {count, 4}, std::span<const double>(corners)));
+  };
+  const auto pictures = [](std::vector<double> numbers) {
+    const auto count = static_cast<int64_t>(numbers.size());
+    return given(Tensor::of(DType::i64, {count}, std::span<const double>(numbers)));
+  };
+  const auto bins = [](int64_t height, int64_t width, int64_t samples, double scale) {
+    return Attrs{{"height", height}, {"width", width}, {"samples", samples}, {"scale", scale}};
+  };
+  const auto also = [](Attrs attrs, const char* name, const Attr& value) {
+    attrs.set(name, value);
+    return attrs;
+  };
+  const CaseInput x = normal(f32({2, 3, 9, 11}));
+  const CaseInput three =
+      rois(DType::f32, {0.2, 1.3, 7.7, 6.1, -3, -2, 4.6, 20, 5.1, 5.2, 5.9, 5.8});
+  const CaseInput of_both = pictures({0, 1, 1});
+  return {
+      {"roi_align", {x, three, of_both}, bins(3, 2, 2, 1), "beyond the edges", 16},
+      {"roi_align", {x, three, of_both}, bins(2, 3, 0, 0.7), "as many samples as needed", 99},
+      {"roi_align",
+       {x, three, of_both},
+       also(bins(3, 3, 2, 1), "half_pixel", false),
+       "counted from the middle",
+       16},
+      {"roi_align", {x, three, of_both}, also(bins(2, 2, 3, 1), "mode", "max"), "the largest", 9},
+      {"roi_align",
+       {normal(f32({1, 65, 33, 31})), rois(DType::f32, {1.5, 2.25, 30.1, 28.7}), pictures({0})},
+       bins(13, 15, 2, 1),
+       "more than 10,000 elements",
+       16},
+      {"roi_align",
+       {x, rois(DType::f32, {0, 0, 1e30, 1e30}), pictures({1})},
+       bins(1, 1, 0, 1),
+       "a region without end"},
+      {"roi_align", {x, rois(DType::f32, {}), pictures({})}, bins(3, 2, 2, 1), "no regions"},
+      {"roi_align",
+       {normal(f16({1, 2, 9, 11})), rois(DType::f16, {0.25, 1.5, 7.75, 6}), pictures({0})},
+       bins(3, 2, 2, 1),
+       "f16",
+       16},
+      with({"roi_align",
+            {normal(f32({2, 1, "h", 11})), three, of_both},
+            bins(3, 2, 2, 1),
+            "a symbolic extent",
+            16},
+           {{"h", 9}}),
+  };
+}
+
+std::vector<OpCase> suppression_rows() {
+  const auto number = [](DType dtype, double value) {
+    return given(Tensor::of(dtype, {1}, {value}));
+  };
+  const CaseInput most = number(DType::i64, 5), overlap = number(DType::f32, 0.4),
+                  least = number(DType::f32, 0.1);
+  return {
+      {"non_max_suppression",
+       {normal(f32({2, 65, 4})), normal(f32({2, 3, 65})), most, overlap, least},
+       {},
+       "batches and classes"},
+      {"non_max_suppression",
+       {positive(f32({1, 33, 4})), normal(f32({1, 1, 33})), most, overlap},
+       {{"centred", true}},
+       "boxes by their middles"},
+      {"non_max_suppression",
+       {normal(f32({1, 0, 4})), normal(f32({1, 2, 0})), most, overlap, least},
+       {},
+       "no boxes"},
+      {"non_max_suppression", {normal(f32({1, 9, 4})), normal(f32({1, 1, 9}))}, {}, "none wanted"},
+      with({"non_max_suppression",
+            {normal(f32({1, "n", 4})), normal(f32({1, 2, "n"})), most, overlap},
+            {},
+            "a symbolic number of boxes"},
+           {{"n", 17}}),
+  };
+}
+
+}  // namespace
+
+std::vector<OpCase> vision_cases() {
+  std::vector<OpCase> all;
+  for (const auto& cases : {grid_sample_rows(), roi_align_rows(), suppression_rows()})
+    all.insert(all.end(), cases.begin(), cases.end());
+  return all;
+}
+
+}  // namespace rlx

@@ -1,0 +1,134 @@
+#include "rlx/import/onnx/sources.h"
+
+#include <cctype>
+
+namespace rlx::onnx {
+namespace {
+
+using Kind = TypeInfo::Kind;
+
+std::string symbol_name(const std::string& name) {
+  std::string symbol;
+  for (const char c : name)
+    symbol += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
+  if (symbol.empty() || !(std::isalpha(static_cast<unsigned char>(symbol[0])) || symbol[0] == '_'))
+    symbol = "d_" + symbol;
+  return symbol;
+}
+
+Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input) {
+  Dims dims;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].number && *shape[d].number >= 0)
+      dims.emplace_back(*shape[d].number);
+    else
+      dims.emplace_back(symbol_name(shape[d].name.empty() ? text(input, '_', d) : shape[d].name));
+  }
+  return dims;
+}
+
+// Integers that shapes may need are constants, known at once; the rest are weights.
+Item source(const TensorData& data, rlx::Graph& graph, bool weight) {
+  constexpr int64_t kSmall = 64;
+  if (data.is_string) {
+    Item item;
+    item.strings = std::make_shared<const TensorData>(data);
+    return item;
+  }
+  const bool small = data.tensor.count() <= kSmall;
+  if (!weight || data.name.empty() || small) return graph.constant(data.tensor, "");
+  return graph.weight(data.name, data.tensor);
+}
+
+Tensor dense(const SparseTensor& sparse) {
+  Tensor tensor(sparse.values.tensor.dtype(), sparse.shape);
+  const Tensor &values = sparse.values.tensor, &indices = sparse.indices.tensor;
+  const Shape strides = strides_of(sparse.shape);
+  const bool linear = indices.shape().size() == 1;
+  for (int64_t i = 0; i < values.count(); ++i) {
+    int64_t at = linear ? indices.integer_at(i) : 0;
+    for (size_t d = 0; !linear && d < strides.size(); ++d)
+      at += indices.integer_at(i * static_cast<int64_t>(strides.size()) + static_cast<int64_t>(d)) *
+            strides[d];
+    if (at < 0 || at >= tensor.count())
+      fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "': index ", at,
+           " is out of range for ", sparse.shape);
+    tensor.set(at, values.at(i));
+  }
+  return tensor;
+}
+
+// A sequence or an optional among the inputs.
+Item elements(const ValueInfo& info, const ElementTypes& given, rlx::Graph& graph) {
+  Item item;
+  item.is_none = !given.present;
+  if (item.is_none) return item;
+  const TypeInfo* type = &info.type;
+  if (type->kind == Kind::optional && type->element) type = type->element.get();
+  if (type->kind == Kind::tensor) {
+    require(given.types.size() == 1, "input '", info.name, "' has one element, it is given ",
+            given.types.size());
+    return graph.input(info.name, given.types[0]);
+  }
+  Items sequence;
+  for (size_t k = 0; k < given.types.size(); ++k)
+    sequence.emplace_back(graph.input(element_name(info.name, k), given.types[k]));
+  item.sequence = std::make_shared<const Items>(std::move(sequence));
+  return item;
+}
+
+}  // namespace
+
+std::string element_name(const std::string& sequence, size_t k) { return text(sequence, '.', k); }
+
+void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights) {
+  for (const TensorData& data : from.initializers)
+    scope.items[data.name] = source(data, graph, weights);
+  for (const SparseTensor& sparse : from.sparse_initializers)
+    scope.items[sparse.values.name] = graph.constant(dense(sparse));
+}
+
+void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph,
+               Scope& scope) {
+  if (scope.items.count(info.name)) return;  // an initializer gives it its value
+  if (const auto known = options.known_inputs.find(info.name);
+      known != options.known_inputs.end()) {
+    scope.items[info.name] = graph.constant(known->second, "");
+    return;
+  }
+  if (const auto given = options.sequence_inputs.find(info.name);
+      given != options.sequence_inputs.end()) {
+    scope.items[info.name] = elements(info, given->second, graph);
+    return;
+  }
+  const std::optional<DType> dtype = dtype_of(info.type.elem_type);
+  if (info.type.kind != Kind::tensor || !dtype)
+    fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers");
+  if (!info.type.shape)
+    fail(ErrorKind::unsupported, "input '", info.name, "' has no shape, not even a rank");
+  scope.items[info.name] = graph.input(info.name, {*dtype, dims_of(*info.type.shape, info.name)});
+}
+
+void add_output(const std::string& name, rlx::Graph& graph, const Scope& scope) {
+  const Item* item = scope.find(name);
+  if (!item || !item->sequence) {
+    graph.output(name, tensor_named(name, scope));
+    return;
+  }
+  for (size_t k = 0; k < item->sequence->size(); ++k) {
+    const Value element = (*item->sequence)[k].value;
+    if (!element)
+      fail(ErrorKind::unsupported, "output '", name, "' is a sequence of something else");
+    graph.output(element_name(name, k), element);
+  }
+}
+
+Value tensor_named(const std::string& name, const Scope& scope) {
+  const Item* item = scope.find(name);
+  if (!item) fail(ErrorKind::invalid_model, "there is no value '", name, "'");
+  if (!item->value.present())
+    fail(ErrorKind::unsupported, "output '", name, "' is no tensor of numbers");
+  return item->value;
+}
+
+}  // namespace rlx::onnx

@@ -1,0 +1,32 @@
+// Where the values of a graph come from, initializers and inputs, and where they go.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "rlx/import/onnx/import.h"
+#include "rlx/import/onnx/site.h"
+
+namespace rlx::onnx {
+
+// Names of values; one that is not found is looked for in the graph around.
+struct Scope {
+  std::map<std::string, Item> items = {};
+  Scope* outer = nullptr;
+
+  const Item* find(const std::string& name) const {
+    const auto found = items.find(name);
+    if (found != items.end()) return &found->second;
+    return outer ? outer->find(name) : nullptr;
+  }
+};
+
+// As weights, or as constants: small tensors always are, for shapes may need them.
+void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights);
+void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph,
+               Scope& scope);
+void add_output(const std::string& name, rlx::Graph& graph, const Scope& scope);
+// Or an Error.
+Value tensor_named(const std::string& name, const Scope& scope);
+
+}  // namespace rlx::onnx

@@ -1,0 +1,174 @@
+// What an importer must know before a run: shapes, lengths of sequences, numbers of iterations.
+#include <gtest/gtest.h>
+
+#include "rlx/import/onnx/build_model.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/testing.h"
+
+namespace rlx::onnx {
+namespace {
+
+const std::string kX = value_info("x", {"b", "s", "8"});
+const std::string kY = value_info("y", std::vector<std::string>{});
+
+rlx::Graph of_x(const std::vector<std::string>& nodes, const std::vector<std::string>& initializers,
+                int64_t opset = 17) {
+  return import_bytes(model_of({nodes, initializers, {kX}, {kY}}, opset));
+}
+const Dims& shape_of_y(const rlx::Graph& graph) { return graph.outputs().at(0).value.shape(); }
+Tensor ones(const Shape& shape) {
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, 1);
+  return tensor;
+}
+
+TEST(OnnxShapes, ChainsOfShapeArithmeticKeepTheirSymbols) {
+  const rlx::Graph graph = of_x(
+      {node("Shape", {"x"}, "shape"), node("Gather", {"shape", "zero"}, "b"),
+       node("Gather", {"shape", "one"}, "s"), node("Unsqueeze", {"b", "first"}, "b1"),
+       node("Unsqueeze", {"s", "first"}, "s1"),
+       node("Concat", {"b1", "s1", "heads", "rest"}, "target", "", {integer_attribute("axis", 0)}),
+       node("Reshape", {"x", "target"}, "y")},
+      {integer("zero", 0), integer("one", 1), list("first", {0}), list("heads", {2}),
+       list("rest", {-1})});
+  EXPECT_EQ(shape_of_y(graph), (Dims{"b", "s", 2, 4}));
+}
+
+// As exporters write x.expand(b, -1, -1): a dim of -1 becomes 1, which broadcasts.
+TEST(OnnxShapes, ADimIsKnownNotToBeMinusOne) {
+  const rlx::Graph graph = of_x(
+      {node("Shape", {"x"}, "shape"), node("Gather", {"shape", "first"}, "b1"),
+       node("Concat", {"b1", "minus", "minus"}, "asked", "", {integer_attribute("axis", 0)}),
+       node("Equal", {"asked", "minus"}, "open"),
+       node("Where", {"open", "unit", "asked"}, "target"), node("Expand", {"w", "target"}, "y")},
+      {list("first", {0}), list("minus", {-1}), list("unit", {1}), float_tensor("w", {1, 2, 3})});
+  EXPECT_EQ(shape_of_y(graph), (Dims{"b", 1, 3}));
+}
+
+TEST(OnnxShapes, ASplitMayBeOfSymbolicLengths) {
+  const rlx::Graph graph =
+      of_x({node("Shape", {"x"}, "shape"), node("Gather", {"shape", "second"}, "s1"),
+            node("Sub", {"s1", "unit"}, "others"),
+            node("Concat", {"unit", "others"}, "lengths", "", {integer_attribute("axis", 0)}),
+            message([](pbf_writer& out) {
+              for (const char* input : {"x", "lengths"}) out.add_string(1, input);
+              for (const char* output : {"head", "y"}) out.add_string(2, output);
+              out.add_string(4, "Split");
+              out.add_message(5, integer_attribute("axis", 1));
+            })},
+           {list("second", {1}), list("unit", {1})});
+  const Tensor y = evaluate(graph, {{"x", ones({2, 5, 8})}}).outputs.at("y");
+  EXPECT_EQ(y.shape(), (Shape{2, 4, 8}));
+}
+
+TEST(OnnxShapes, HardmaxOfASymbolicDimIsAsLongAsItIs) {
+  const rlx::Graph graph =
+      of_x({node("Hardmax", {"x"}, "y", "", {integer_attribute("axis", 1)})}, {});
+  const Tensor y = evaluate(graph, {{"x", ones({2, 5, 8})}}).outputs.at("y");
+  EXPECT_EQ(y.shape(), (Shape{2, 5, 8}));
+  EXPECT_EQ(y.at(0), 1);
+  EXPECT_EQ(y.at(8), 0);
+}
+
+// The length of a range of floats that were integers is known when a run is bound.
+TEST(OnnxShapes, FloatsThatWereIntegersAreCountedOnTheHost) {
+  const rlx::Graph graph =
+      of_x({node("Shape", {"x"}, "shape"), node("Gather", {"shape", "one"}, "s"),
+            node("Cast", {"s"}, "limit", "", {integer_attribute("to", kFloatType)}),
+            node("Range", {"from", "limit", "by"}, "y")},
+           {integer("one", 1), tensor<float>("from", kFloatType, {}, {0}),
+            tensor<float>("by", kFloatType, {}, {1})});
+  EXPECT_EQ(shape_of_y(graph), (Dims{"s"}));
+}
+
+TEST(OnnxShapes, AnAspectRatioIsKept) {
+  const std::string bytes =
+      model_of({{node("Resize", {"x", "", "", "sizes"}, "y", "",
+                      {string_attribute("keep_aspect_ratio_policy", "not_larger")})},
+                {list("sizes", {6, 8})},
+                {value_info("x", {"2", "4"})},
+                {kY}},
+               18);
+  EXPECT_EQ(shape_of_y(import_bytes(bytes)), (Dims{4, 8}));
+}
+
+TEST(OnnxStructure, AnErrorHasTheInputsThatWouldHaveToBeKnown) {
+  const std::string bytes =
+      model_of({{node("Neg", {"axes"}, "turned"), node("Squeeze", {"x", "turned"}, "y")},
+                {},
+                {value_info("x", {"1", "3"}), value_info("axes", tensor_type({"1"}, kInt64Type))},
+                {kY}});
+  try {
+    import_bytes(bytes);
+    FAIL() << "it imports";
+  } catch (const UnknownInput& error) {
+    EXPECT_EQ(error.inputs(), Strings{"axes"});
+    EXPECT_EQ(std::string(error.what()).rfind("Squeeze: input 1 ('turned') decides the graph's", 0),
+              0U);
+  }
+  const Tensor axes = Tensor::of(DType::i64, {1}, {2});
+  EXPECT_EQ(shape_of_y(import_bytes(bytes, {.known_inputs = {{"axes", axes}}})), (Dims{3}));
+}
+
+TEST(OnnxStructure, WhatIsFoldedSaysWhereItComesFrom) {
+  const rlx::Graph graph = of_x({node("Neg", {"axis"}, "turned", "the fold"),
+                                 node("ReduceMax", {"x", "turned"}, "y", "the reader")},
+                                {list("axis", {-2})}, 18);
+  bool found = false;
+  for (const rlx::Node& made : graph.nodes()) found = found || made.origin == "the fold";
+  EXPECT_TRUE(found);
+}
+
+TEST(OnnxStructure, ASequenceIsItsElements) {
+  const std::string sequence = type_of(kSequenceOf, tensor_type({"n"}));
+  const std::string bytes = model_of({{node("SequenceInsert", {"s", "x"}, "y")},
+                                      {},
+                                      {value_info("s", sequence), value_info("x", {"n"})},
+                                      {value_info("y", sequence)}});
+  const rlx::Graph graph =
+      import_bytes(bytes, {.sequence_inputs = {{"s", {.types = {f32({2}), f32({3})}}}}});
+  const TensorMap outputs =
+      evaluate(graph, {{"s.0", ones({2})}, {"s.1", ones({3})}, {"x", ones({4})}}).outputs;
+  EXPECT_EQ(outputs.size(), 3U);
+  EXPECT_EQ(outputs.at("y.2").shape(), Shape{4});
+  EXPECT_EQ(error_of([&] { import_bytes(bytes); }), "input 's' is no tensor of numbers");
+}
+
+TEST(OnnxStructure, AnOptionalMayHaveNoElement) {
+  const std::string bytes = model_of({{node("OptionalHasElement", {"o"}, "y")},
+                                      {},
+                                      {value_info("o", type_of(kOptionalOf, tensor_type({"2"})))},
+                                      {kY}});
+  const auto has = [&](const ElementTypes& given) {
+    TensorMap inputs;
+    if (given.present) inputs.emplace("o", ones({2}));
+    return evaluate(import_bytes(bytes, {.sequence_inputs = {{"o", given}}}), inputs)
+        .outputs.at("y")
+        .integer_at(0);
+  };
+  EXPECT_EQ(has({.types = {f32({2})}}), 1);
+  EXPECT_EQ(has({.present = false}), 0);
+}
+
+// Each iteration makes the value twice as long, so each has a graph of its own.
+TEST(OnnxStructure, ALoopThatChangesShapesIsUnrolled) {
+  const std::string body = graph_message(
+      {{node("Identity", {"go"}, "goes_on"),
+        node("Concat", {"v", "v"}, "longer", "", {integer_attribute("axis", 0)})},
+       {},
+       {value_info("i", std::vector<std::string>{}), value_info("go", std::vector<std::string>{}),
+        value_info("v", {"n"})},
+       {value_info("goes_on", std::vector<std::string>{}), value_info("longer", {"m"})}});
+  const std::string bytes =
+      model_of({{node("Loop", {"count", "", "x"}, "y", "", {graph_attribute("body", body)})},
+                {},
+                {value_info("x", {"2"}), value_info("count", tensor_type({}, kInt64Type))},
+                {kY}});
+  EXPECT_EQ(error_of([&] { import_bytes(bytes); }).rfind("Loop: input 0 ('count') decides", 0), 0U);
+  Tensor count(DType::i64, {});
+  count.set_integer(0, 3);
+  EXPECT_EQ(shape_of_y(import_bytes(bytes, {.known_inputs = {{"count", count}}})), Dims{16});
+}
+
+}  // namespace
+}  // namespace rlx::onnx
