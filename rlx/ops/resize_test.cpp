@@ -14,6 +14,12 @@ Tensor resized(const Tensor& x, const Dims& sizes, const ResizeOptions& options)
   return evaluate(graph, {}).outputs.at("y");
 }
 
+void expect_start(const Tensor& got, const Shape& shape, const Numbers& wanted) {
+  EXPECT_EQ(got.shape(), shape);
+  const Shape start = {static_cast<int64_t>(wanted.size())};
+  expect_tensor(got.first(start), start, wanted, 2e-6);
+}
+
 TEST(Resize, NearestRepeatsElements) {
   expect_tensor(resized(numbered({2, 2}), {}, {.scales = {2, 3}}), {4, 6},
                 {1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 4, 3, 3, 3, 4, 4, 4}, 2e-6);
@@ -35,9 +41,9 @@ TEST(Resize, LinearWeighsNeighbours) {
   expect_tensor(resized(square, {}, {.mode = "linear", .scales = {2, 2}}), {4, 4},
                 {1, 1.25, 1.75, 2, 1.5, 1.75, 2.25, 2.5, 2.5, 2.75, 3.25, 3.5, 3, 3.25, 3.75, 4},
                 2e-6);
-  expect_tensor(
+  expect_start(
       resized(square, {}, {.mode = "linear", .coordinates = "align_corners", .scales = {2, 2}}),
-      {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3}, 2e-6);
+      {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3});
   expect_tensor(resized(numbered({2, 4}), {}, {.mode = "linear", .scales = {0.6, 0.6}}), {1, 2},
                 {2.6666665, 4.3333331}, 2e-6);
 }
@@ -49,17 +55,16 @@ TEST(Resize, TheLastCornerIsThatOfTheScaledExtent) {
 }
 
 TEST(Resize, CubicHasFourNeighbours) {
-  expect_tensor(
+  expect_start(
       resized(numbered({4, 4}), {}, {.mode = "cubic", .scales = {2, 2}}), {8, 8},
-      {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375},
-      2e-6);
+      {0.47265625, 0.76953125, 1.24609375, 1.875, 2.28125, 2.91015625, 3.38671875, 3.68359375});
 }
 
 TEST(Resize, OutsideMayBeExcluded) {
-  expect_tensor(
+  expect_start(
       resized(numbered({4, 4}), {},
               {.mode = "cubic", .scales = {2, 2}, .exclude_outside = true, .cubic_a = -0.5}),
-      {8, 8}, {0.55882353, 0.81494204, 1.35698249, 1.89705882}, 2e-6);
+      {8, 8}, {0.55882353, 0.81494204, 1.35698249, 1.89705882});
 }
 
 TEST(Resize, AntialiasingSeesAllThatShrinks) {
