@@ -93,14 +93,14 @@ function(rlx_tests)
   # sanitizer is below their malloc: the release build runs them.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     gtest_discover_tests(rlx_tests ${options} TEST_LIST rows
-      TEST_FILTER "Rows/*Lavapipe*:Rows/*Swiftshader*:Variants.*-*Long.*" PROPERTIES LABELS rows TIMEOUT 900)
+      TEST_FILTER "Rows/*Lavapipe*:Rows/*Swiftshader*:Rows/Variants.*" PROPERTIES LABELS rows TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST long_rows TEST_FILTER "RowsLong/*"
       PROPERTIES LABELS long TIMEOUT 3600)
   else()
     gtest_discover_tests(rlx_tests ${options} TEST_LIST sanitized_rows
       TEST_FILTER "Rows/*Cpu*:Rows/Conformance.*Lavapipe*" PROPERTIES LABELS rows TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST plain
-      TEST_FILTER "-*Thread*:*Long.*:Rows*:Variants.*" PROPERTIES TIMEOUT 900)
+      TEST_FILTER "-*Thread*:*Long.*:Rows*" PROPERTIES TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST threaded TEST_FILTER "*Thread*-*Long.*"
       PROPERTIES LABELS threads TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST long TEST_FILTER "*Long.*"
