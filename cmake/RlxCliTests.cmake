@@ -5,7 +5,8 @@ set_tests_properties(cli.program PROPERTIES LABELS cli TIMEOUT 900)
 
 add_test(NAME cli.examples
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/examples.sh
-          $<TARGET_FILE:example_hello> $<TARGET_FILE:example_make_encoder> ${PROJECT_SOURCE_DIR})
+          $<TARGET_FILE:example_hello> $<TARGET_FILE:example_make_encoder> $<TARGET_FILE:example_own_op>
+          ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.examples PROPERTIES LABELS examples TIMEOUT 300)
 
 # The rows run again for this, so only where that is quick.
@@ -19,4 +20,7 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME cli.models
     COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/models.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
   set_tests_properties(cli.models PROPERTIES LABELS cli TIMEOUT 900 SKIP_RETURN_CODE 77)
+  add_test(NAME cli.install
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/install.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cli.install PROPERTIES LABELS cli TIMEOUT 600 ENVIRONMENT CXX=${CMAKE_CXX_COMPILER})
 endif()

@@ -51,7 +51,7 @@ function(rlx_library folder)
     set(scope INTERFACE)
   endif()
   target_link_libraries(rlx_${name} ${scope} ${dependencies} Threads::Threads ${CMAKE_DL_LIBS})
-  target_include_directories(rlx_${name} ${scope} ${PROJECT_SOURCE_DIR})
+  target_include_directories(rlx_${name} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   set_property(GLOBAL APPEND PROPERTY RLX_LIBRARIES rlx_${name})
 endfunction()
 

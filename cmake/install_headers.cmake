@@ -1,0 +1,18 @@
+# Installs rlx/rlx.h of `source` and the headers it leads to below `folder`. It reads them when it
+# installs, so there is no list to keep.
+set(waiting rlx/rlx.h)
+set(headers "")
+cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX})
+while(waiting)
+  list(POP_FRONT waiting header)
+  list(APPEND headers ${header})
+  file(STRINGS ${source}/${header} includes REGEX "^#include \"rlx/")
+  list(TRANSFORM includes REPLACE "^#include \"(.*)\".*" "\\1")
+  list(APPEND waiting ${includes})
+  list(REMOVE_DUPLICATES waiting)
+  list(REMOVE_ITEM waiting ${headers})
+endwhile()
+foreach(header IN LISTS headers)
+  get_filename_component(below ${header} DIRECTORY)
+  file(INSTALL ${source}/${header} DESTINATION ${folder}/${below})
+endforeach()
