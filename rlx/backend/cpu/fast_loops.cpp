@@ -214,4 +214,52 @@ bool multiply_bytes(const Tensor& a, const Tensor& b, const Tensor* a_zero, cons
   return true;
 }
 
+bool scale_bytes(const Tensor& x, const Tensor& scale, const Tensor* zero, Tensor& y) {
+  if (!all_f32({&scale, &y}) || scale.count() != 1 || (zero && zero->count() != 1)) return false;
+  const float factor = scale.data<float>()[0];
+  const int16_t shift = zeros_of(zero, 1)[0];
+  float* to = y.mutable_data<float>().data();
+  const auto each = [&](auto bytes) {
+    for (const auto byte : bytes) *to++ = static_cast<float>(less(byte, shift)) * factor;
+  };
+  if (x.dtype() == DType::i8)
+    each(x.data<int8_t>());
+  else if (x.dtype() == DType::u8)
+    each(x.data<uint8_t>());
+  else
+    return false;
+  return true;
+}
+
+bool convolve_little(const Tensor& x, const Tensor& w, const Tensor* bias, const Taps& taps,
+                     Tensor& y) {
+  constexpr int64_t kFew = int64_t{1} << 19;  // products
+  if (x.shape().size() != 3 || !all_f32({&x, &w, &y}) || (bias && !all_f32({bias})) ||
+      y.count() * w.shape()[1] * w.shape()[2] > kFew)
+    return false;
+  const int64_t length = x.shape()[2], channels = w.shape()[1], width = w.shape()[2],
+                outputs = y.shape()[1], places = y.shape()[2];
+  float* to = y.count() > 0 ? y.mutable_data<float>().data() : nullptr;
+  for (int64_t b = 0; b < y.shape()[0]; ++b)
+    for (int64_t o = 0; o < outputs; ++o) {
+      const int64_t group = o / (outputs / taps.groups);
+      const float* from =
+          x.data<float>().data() + (b * x.shape()[1] + group * channels) * length;
+      const float* weights = w.data<float>().data() + o * channels * width;
+      const double first = bias ? bias->data<float>()[static_cast<size_t>(o)] : 0;
+      for (int64_t t = 0; t < places; ++t) {
+        const int64_t begin = t * taps.stride - taps.pad_before;
+        double sum = first;
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t k = 0; k < width; ++k) {
+            const int64_t at = begin + k * taps.dilation;
+            if (at >= 0 && at < length)
+              sum += static_cast<double>(from[c * length + at]) * weights[c * width + k];
+          }
+        *to++ = static_cast<float>(sum);
+      }
+    }
+  return true;
+}
+
 }  // namespace rlx

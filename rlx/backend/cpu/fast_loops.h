@@ -22,4 +22,14 @@ bool scale_channels(const Tensor& x, const std::vector<double>& scale,
 bool multiply_bytes(const Tensor& a, const Tensor& b, const Tensor* a_zero, const Tensor* b_zero,
                     Tensor& y);
 
+// y = (x - zero) * scale of bytes, with one scale and one zero point, which may be null.
+bool scale_bytes(const Tensor& x, const Tensor& scale, const Tensor* zero, Tensor& y);
+
+// A convolution along one axis of so few products that handing them to threads would take longer.
+struct Taps {
+  int64_t stride, dilation, pad_before, groups;
+};
+bool convolve_little(const Tensor& x, const Tensor& w, const Tensor* bias, const Taps& taps,
+                     Tensor& y);
+
 }  // namespace rlx

@@ -103,6 +103,30 @@ bool fast_convolution(const Node& node, const std::vector<const Tensor*>& inputs
   return true;
 }
 
+bool fast_conv(const Node& node, const std::vector<const Tensor*>& inputs,
+               std::vector<Tensor>& results) {
+  const auto first = [&](const char* name, int64_t otherwise) -> int64_t {
+    for (const auto& [attribute, value] : node.attrs) {
+      if (attribute != name) continue;
+      const Ints* values = std::get_if<Ints>(&value.variant());
+      if (!values) return -1;  // expressions
+      return values->empty() ? otherwise : values->front();
+    }
+    return otherwise;
+  };
+  const Taps taps{first("strides", 1), first("dilations", 1), first("pads", 0),
+                  node.attrs.get<int64_t>("groups")};
+  const Activation* activation = activation_of(node);
+  const bool known = activation && taps.stride > 0 && taps.dilation > 0 && taps.pad_before >= 0 &&
+                     node.attrs.get<std::string>("auto_pad").empty();
+  if (known && convolve_little(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr,
+                               taps, results[0])) {
+    activate(*activation, results[0]);
+    return true;
+  }
+  return fast_convolution(node, inputs, results);
+}
+
 template <Combine how>
 bool fast_binary(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
                  std::vector<Tensor>& results) {
@@ -135,6 +159,11 @@ bool fast_matmul_integer(const Node& /*node*/, const std::vector<const Tensor*>&
   return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0]);
 }
 
+bool fast_dequantise(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
+                     std::vector<Tensor>& results) {
+  return scale_bytes(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, results[0]);
+}
+
 struct Entry {
   std::string_view op;
   FastOp implementation;
@@ -143,8 +172,9 @@ constexpr Entry kFastOps[] = {
     {"add", fast_binary<Combine::add>},
     {"batch_norm", fast_batch_norm},
     {"clip", fast_clip},
-    {"conv", fast_convolution},
+    {"conv", fast_conv},
     {"conv_transpose", fast_convolution},
+    {"dequantise", fast_dequantise},
     {"div", fast_binary<Combine::div>},
     {"linear", fast_linear},
     {"matmul", fast_matmul},
