@@ -81,10 +81,13 @@ class Lowering {
   std::vector<Operand> lower(const Graph& graph, const std::vector<Operand>* inputs, Steps& steps) {
     const bool is_body = inputs != nullptr;
     Scope scope{graph, host_only_nodes(graph, is_body), bindable_nodes(graph, is_body), {}, {}};
+    // The passes have left out what a graph does not need, but not what its bodies do not.
+    const std::vector<bool> live = live_nodes(graph);
     size_t next_input = 0;
     for (size_t at = 0; at < graph.nodes().size(); ++at) {
       const Node& node = graph.nodes()[at];
       auto& operands = scope.operands.emplace_back();
+      if (is_body && !live[at] && !is_input(node)) continue;
       if (is_source(node)) {
         if (is_input(node) && inputs)
           operands.push_back((*inputs)[next_input++]);
@@ -378,6 +381,9 @@ class Lowering {
     const int outer = body_of_;
     if (body_of_ < 0) body_of_ = node;
     LoweredBody lowered;
+    const bool checked = std::any_of(graph->nodes().begin(), graph->nodes().end(),
+                                     [](const Node& each) { return !each.checks.empty(); });
+    if (checked) lowered.steps.add(Bind{running_symbol(lowered_.bodies.size() - 1), Dim(1)});
     lowered.outputs = lower(*graph, &inputs, lowered.steps);
     for (Operand& output : lowered.outputs) output = contiguous(output, lowered.steps);
     body_of_ = outer;

@@ -62,4 +62,17 @@ std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
   return bindable;
 }
 
+std::vector<bool> live_nodes(const Graph& graph) {
+  std::vector<bool> live(graph.nodes().size(), false);
+  for (const GraphOutput& output : graph.outputs()) live[size_t(output.value.node)] = true;
+  for (const StateUpdate& update : graph.updates()) live[size_t(update.next.node)] = true;
+  for (size_t at = live.size(); at-- > 0;)
+    if (live[at])
+      for (const Value& input : graph.nodes()[at].inputs)
+        if (input.present()) live[size_t(input.node)] = true;
+  return live;
+}
+
+std::string running_symbol(size_t body) { return text("body ", body, " runs"); }
+
 }  // namespace rlx

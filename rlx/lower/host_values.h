@@ -1,6 +1,7 @@
 // Which values of a graph belong to the binding of a run rather than to its steps.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "rlx/ir/graph.h"
@@ -12,5 +13,11 @@ namespace rlx {
 std::vector<bool> bindable_nodes(const Graph& graph, bool is_body = false);
 // Those of them that only feed host operands: shape arithmetic, which needs no step at all.
 std::vector<bool> host_only_nodes(const Graph& graph, bool is_body = false);
+
+// Those that something needs: an output, an update, or another of them.
+std::vector<bool> live_nodes(const Graph& graph);
+// Bound to 1 while a body runs, the one with this index among a program's bodies: what must hold in
+// it need not hold where another is taken.
+std::string running_symbol(size_t body);
 
 }  // namespace rlx

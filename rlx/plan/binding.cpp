@@ -77,8 +77,8 @@ std::vector<int> nodes_that_introduce(const Graph& graph) {
 Binder::Binder(const Graph& graph, std::vector<GraphPtr> bodies)
     : graph_(graph), bodies_(std::move(bodies)) {
   work_.push_back({&graph, nodes_to_evaluate(graph), nodes_that_introduce(graph)});
-  for (const GraphPtr& body : bodies_)
-    work_.push_back({body.get(), {}, nodes_that_introduce(*body)});
+  for (size_t i = 0; i < bodies_.size(); ++i)
+    work_.push_back({bodies_[i].get(), {}, nodes_that_introduce(*bodies_[i]), running_symbol(i)});
 }
 
 bool Binder::needs_elements(const std::string& input) const {
@@ -112,6 +112,10 @@ void Binder::bind_inputs(const TensorMap& inputs, Binding& binding) const {
     }
   }
   check_range(graph_, binding.symbols);
+}
+
+bool Binder::is_running(const GraphWork& work, const Binding& binding) {
+  return work.running.empty() || binding.symbols.count(work.running) != 0;
 }
 
 void Binder::evaluate_node(const GraphWork& work, int at, Binding& binding) const {
@@ -181,6 +185,7 @@ void Binder::introduce_symbols(const GraphWork& work, int at, Binding& binding) 
             symbol && inferred.types[r].shape[d].is_number())
           binding.symbols.insert_or_assign(*symbol, inferred.types[r].shape[d].number());
   } catch (Error& error) {
+    if (!is_running(work, binding)) return;  // and perhaps never will
     error.add_note(text("at node '", node.name, "'"));
     throw Error(ErrorKind::invalid_input, error.what());
   }
@@ -199,6 +204,7 @@ void Binder::resolve(Binding& binding) const {
       else
         introduce_symbols(work, work.introduce[next_introduce++], binding);
     }
+    if (!is_running(work, binding)) continue;
     for (const Node& node : work.graph->nodes())
       for (const DimCheck& check : node.checks) {
         if (!is_bound(check.a, binding.symbols) || !is_bound(check.b, binding.symbols)) continue;

@@ -33,7 +33,9 @@ class Binder {
     const Graph* graph;
     std::vector<int> evaluate;   // nodes whose results are host operands
     std::vector<int> introduce;  // nodes whose types have symbols of their own
+    std::string running = {};    // of a body: the symbol that is bound while it runs
   };
+  static bool is_running(const GraphWork& work, const Binding& binding);
   void evaluate_node(const GraphWork& work, int at, Binding& binding) const;
   void introduce_symbols(const GraphWork& work, int at, Binding& binding) const;
 

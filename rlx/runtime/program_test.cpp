@@ -132,6 +132,34 @@ TEST_P(Programs, PassTensorsOnWithoutTheHost) {
   EXPECT_EQ(y.read().at(0), 2);  // the second run left it alone
 }
 
+TEST_P(Programs, HandACacheOnInTheSameTwoBuffers) {
+  Graph graph;
+  const Value past = graph.input("past", f32({graph.symbol("n", 64), 4}));
+  const Value next = graph.input("next", f32({1, 4}));
+  graph.output("present", concat({past, next}, 0));
+  const Program program = compile(graph, {.device = device()});
+  DeviceTensor cache;
+  Counters settled;
+  for (int64_t i = 0; i < 20; ++i) {
+    const TensorMap host = {{"next", filled({1, 4}, static_cast<double>(i))}};
+    const RunOptions options{.keep_on_device = {"present"}, .device_inputs = {{"past", cache}}};
+    if (i == 0)
+      cache = program
+                  .run({{"past", Tensor(DType::f32, {0, 4})}, {"next", filled({1, 4}, 0)}},
+                       {.keep_on_device = {"present"}})
+                  .device_tensors.at("present");
+    else
+      cache = program.run(host, options).device_tensors.at("present");
+    if (i == 2) settled = program.counters();
+  }
+  const Tensor all = cache.read();
+  EXPECT_EQ(all.shape(), (Shape{20, 4}));
+  for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(all.at(4 * i), static_cast<double>(i));
+  EXPECT_EQ(program.counters().buffers, settled.buffers);
+  EXPECT_EQ(program.counters().plans, settled.plans);
+  EXPECT_EQ(program.counters().bind_groups, settled.bind_groups);
+}
+
 TEST_P(Programs, TakeEmptyTensors) {
   const Program program = compile(affine(), {.device = device()});
   EXPECT_EQ(program.run({{"x", Tensor(DType::f32, {0, 4})}}).at("y").shape(), (Shape{0, 4}));

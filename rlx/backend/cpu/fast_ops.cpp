@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 
+#include "rlx/backend/cpu/fast_loops.h"
 #include "rlx/backend/cpu/onednn.h"
 
 namespace rlx {
@@ -111,15 +112,86 @@ bool fast_convolution(const Node& node, const std::vector<const Tensor*>& inputs
   return true;
 }
 
+bool fast_conv(const Node& node, const std::vector<const Tensor*>& inputs,
+               std::vector<Tensor>& results) {
+  const auto first = [&](const char* name, int64_t otherwise) -> int64_t {
+    for (const auto& [attribute, value] : node.attrs) {
+      if (attribute != name) continue;
+      const Ints* values = std::get_if<Ints>(&value.variant());
+      if (!values) return -1;  // expressions
+      return values->empty() ? otherwise : values->front();
+    }
+    return otherwise;
+  };
+  const Taps taps{first("strides", 1), first("dilations", 1), first("pads", 0),
+                  node.attrs.get<int64_t>("groups")};
+  const Activation* activation = activation_of(node);
+  const bool known = activation && taps.stride > 0 && taps.dilation > 0 && taps.pad_before >= 0 &&
+                     node.attrs.get<std::string>("auto_pad").empty();
+  if (known && convolve_little(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr,
+                               taps, results[0])) {
+    activate(*activation, results[0]);
+    return true;
+  }
+  return fast_convolution(node, inputs, results);
+}
+
+template <Combine how>
+bool fast_binary(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
+                 std::vector<Tensor>& results) {
+  return combine(how, *inputs[0], *inputs[1], results[0]);
+}
+
+bool fast_clip(const Node& node, const std::vector<const Tensor*>& inputs,
+               std::vector<Tensor>& results) {
+  return clamp(*inputs[0], node.attrs.get<double>("min"), node.attrs.get<double>("max"),
+               results[0]);
+}
+
+bool fast_batch_norm(const Node& node, const std::vector<const Tensor*>& inputs,
+                     std::vector<Tensor>& results) {
+  const auto channels = static_cast<size_t>(inputs[0]->shape()[1]);
+  std::vector<double> scale(channels), shift(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    const auto at = [&](size_t i, double otherwise) {
+      return inputs[i] ? inputs[i]->at(static_cast<int64_t>(c)) : otherwise;
+    };
+    scale[c] = at(1, 1) / std::sqrt(at(4, 1) + node.attrs.get<double>("epsilon"));
+    shift[c] = at(2, 0) - at(3, 0) * scale[c];
+  }
+  return scale_channels(*inputs[0], scale, shift, results[0]);
+}
+
+bool fast_matmul_integer(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
+                         std::vector<Tensor>& results) {
+  const auto given = [&](size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
+  return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0]);
+}
+
+bool fast_dequantise(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
+                     std::vector<Tensor>& results) {
+  return scale_bytes(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, results[0]);
+}
+
 struct Entry {
   std::string_view op;
   FastOp implementation;
 };
 constexpr Entry kFastOps[] = {
-    {"conv", fast_convolution},
+    {"add", fast_binary<Combine::add>},
+    {"batch_norm", fast_batch_norm},
+    {"clip", fast_clip},
+    {"conv", fast_conv},
     {"conv_transpose", fast_convolution},
+    {"dequantise", fast_dequantise},
+    {"div", fast_binary<Combine::div>},
     {"linear", fast_linear},
     {"matmul", fast_matmul},
+    {"matmul_integer", fast_matmul_integer},
+    {"max", fast_binary<Combine::max>},
+    {"min", fast_binary<Combine::min>},
+    {"mul", fast_binary<Combine::mul>},
+    {"sub", fast_binary<Combine::sub>},
 };
 
 }  // namespace

@@ -454,13 +454,10 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   void record_device_output(size_t i) {
     const Lowered::Output& output = lowered_.outputs[i];
-    const uint64_t bytes = std::max<uint64_t>(whole_words(recorder_.bytes_now(output.value)), 4);
-    BufferPtr buffer = resources_->gpu().create_buffer(bytes, BufferUse::storage, output.name);
-    ++counters_.buffers;
-    recorder_.copy_out(output.value, *buffer);
-    request_->device_outputs[i] = {
-        output.type.dtype, bound(output.type.shape, symbols()),
-        std::make_shared<GpuMemory>(resources_->gpu_ptr(), std::move(buffer))};
+    const uint64_t bytes = std::max<uint64_t>(whole_words(recorder_.capacity(output.value)), 4);
+    const auto memory = resources_->keep(output.value, bytes, output.name);
+    recorder_.copy_out(output.value, *memory->buffer());
+    request_->device_outputs[i] = {output.type.dtype, bound(output.type.shape, symbols()), memory};
     has_device_outputs_ = true;
   }
 

@@ -38,6 +38,7 @@ class Recorder {
   // Makes room for a value that the plan could not size.
   void make_room(ValueId value);
   int64_t bytes_now(ValueId value) const;  // under the symbols as they are
+  int64_t capacity(ValueId value) const;   // at their bounds
 
   // Fills in params and bind groups; the commands are then ready, and stay so until a buffer
   // changes.
@@ -56,7 +57,6 @@ class Recorder {
     size_t command = 0;
     BindGroupPtr bindings = nullptr;  // held while the command points to it
   };
-  int64_t capacity(ValueId value) const;
   BufferRange range_of(const Operand& operand, const Dispatch& dispatch) const;
   void fold(int64_t workgroups, Command& command, const Dispatch& dispatch) const;
   void shard(const Dispatch& dispatch, const KernelSlot& slot, int node, RunReport* report);

@@ -95,6 +95,21 @@ void Resources::borrow(ValueId value, BufferPtr buffer) {
   ++generation_;
 }
 
+std::shared_ptr<GpuMemory> Resources::keep(ValueId value, uint64_t bytes,
+                                           const std::string& label) {
+  auto& kept = kept_[value];
+  for (size_t i = 0; i < kept.size();) {
+    const bool free = kept[i].use_count() == 1;
+    if (free && kept[i]->buffer()->bytes() >= bytes) return kept[i];
+    if (free)
+      kept.erase(kept.begin() + static_cast<int64_t>(i));  // too small from now on
+    else
+      ++i;
+  }
+  kept.push_back(std::make_shared<GpuMemory>(gpu_, make(bytes, BufferUse::storage, label)));
+  return kept.back();
+}
+
 void Resources::upload(ValueId value, const Tensor& tensor, const std::string& what) {
   if (tensor.count() == 0) return;
   const int64_t bytes = bytes_of(tensor.dtype(), Dim(tensor.count()), gpu_->info().traits).number();

@@ -37,6 +37,9 @@ class Resources {
   void fit_late(ValueId value, int64_t bytes);
   const BufferPtr& buffer(ValueId value) const;
   void borrow(ValueId value, BufferPtr buffer);  // somebody else's, for this run
+  // Room for an output that stays on the device: what nobody holds any more serves again, so that
+  // a cache handed from run to run takes two buffers in turn.
+  std::shared_ptr<GpuMemory> keep(ValueId value, uint64_t bytes, const std::string& label);
 
   // Uploads a tensor to the value's own buffer.
   void upload(ValueId value, const Tensor& tensor, const std::string& what);
@@ -73,6 +76,7 @@ class Resources {
   std::vector<BufferPtr> slots_;
   std::vector<BufferPtr> own_;  // by value
   std::vector<BufferPtr> borrowed_;
+  std::map<ValueId, std::vector<std::shared_ptr<GpuMemory>>> kept_;
   std::vector<Uploaded> uploaded_;
   std::map<GroupKey, BindGroupPtr> groups_;
   BufferPtr params_, staging_[2];
