@@ -25,7 +25,7 @@ struct Description {
   TensorType type;
 };
 
-// An input or output of a run: a tensor of the host, or one that stays on the device.
+// What goes into a run and comes out of it beside tensors of the host.
 struct RunOptions {
   std::vector<std::string> outputs = {};         // those to read; empty: all
   std::vector<std::string> keep_on_device = {};  // those to leave there, as device tensors
