@@ -1,46 +1,22 @@
 // Reads the protocol-buffer messages of ONNX: each message is a loop over its fields, and a field
 // that is not known here is skipped.
 
-#include <algorithm>
-#include <cstring>
-#include <limits>
-#include <stdexcept>
-
-// protozero asserts that a field is of the type it is read as; in a file from anywhere it may not
-// be.
-namespace rlx::onnx {
-struct WrongField : std::runtime_error {
-  WrongField() : std::runtime_error("it is not of the type it should be") {}
-};
-}  // namespace rlx::onnx
-#define protozero_assert(right) ((right) ? void() : throw rlx::onnx::WrongField())
-#include <protozero/pbf_reader.hpp>
-
-#include "rlx/base/file.h"
-#include "rlx/import/onnx/model.h"
+#include "rlx/import/onnx/tensor_reader.h"
 
 namespace rlx::onnx {
 namespace {
-
-using protozero::data_view;
-using protozero::pbf_reader;
-
-// The numbers of a tensor's fields that hold its elements.
-enum class Field { floats = 4, ints32 = 5, ints64 = 7, raw = 9, doubles = 10, uints64 = 11 };
 
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
          std::string source, std::string folder)
-      : bytes_(bytes),
-        keep_alive_(std::move(keep_alive)),
-        source_(std::move(source)),
-        folder_(std::move(folder)) {}
+      : wire_(bytes, std::move(source)),
+        tensors_(wire_, std::move(keep_alive), std::move(folder)) {}
 
   Model model() {
     Model model;
     bool has_graph = false;
-    fields(whole(), [&](pbf_reader& in) {
+    wire_.fields(wire_.whole(), [&](pbf_reader& in) {
       switch (in.tag()) {
         case 1:
           model.ir_version = in.get_int64();
@@ -62,60 +38,15 @@ class Reader {
           in.skip();
       }
     });
-    if (!has_graph) fail_at(bytes_.size(), "the file ends without a graph: it is no ONNX model");
+    if (!has_graph)
+      wire_.fail_at(wire_.size(), "the file ends without a graph: it is no ONNX model");
     return model;
   }
 
-  TensorData tensor_alone() { return tensor(whole()); }
+  TensorData tensor_alone() { return tensors_.tensor(wire_.whole()); }
 
  private:
   static constexpr int kDeepest = 64;  // graphs within graphs
-
-  template <class... Parts>
-  [[noreturn]] void fail_at(size_t offset, const Parts&... parts) const {
-    fail(ErrorKind::invalid_model, source_, ": byte ", offset, ": ", parts...);
-  }
-
-  pbf_reader whole() const {
-    return pbf_reader(data_view(reinterpret_cast<const char*>(bytes_.data()), bytes_.size()));
-  }
-  size_t offset_of(const char* at) const {
-    return static_cast<size_t>(at - reinterpret_cast<const char*>(bytes_.data()));
-  }
-  size_t offset_of(const pbf_reader& in) const { return offset_of(in.data().data()); }
-
-  // Calls `each` for every field; what is wrong with a field is told with the byte it begins at.
-  template <class Each>
-  void fields(pbf_reader in, const Each& each) {
-    size_t at = offset_of(in);
-    try {
-      while (in.next()) {
-        each(in);
-        at = offset_of(in);
-      }
-    } catch (const protozero::exception& error) {
-      fail_at(at, "the field that begins here is damaged: ", error.what());
-    } catch (const WrongField& error) {
-      fail_at(at, "the field that begins here is damaged: ", error.what());
-    }
-  }
-
-  // Repeated numbers come packed or one by one.
-  template <class Packed, class Single, class T>
-  static void numbers(pbf_reader& in, const Packed& packed, const Single& single,
-                      std::vector<T>& values) {
-    if (in.wire_type() == protozero::pbf_wire_type::length_delimited) {
-      for (const auto value : packed(in)) values.push_back(static_cast<T>(value));
-    } else {
-      values.push_back(static_cast<T>(single(in)));
-    }
-  }
-  template <class T>
-  static void int64s(pbf_reader& in, std::vector<T>& values) {
-    numbers(
-        in, [](pbf_reader& r) { return r.get_packed_int64(); },
-        [](pbf_reader& r) { return r.get_int64(); }, values);
-  }
 
   static void opset(pbf_reader in, OpsetVersions& opsets) {
     std::string domain;
@@ -133,9 +64,9 @@ class Reader {
 
   Graph graph(pbf_reader message) {
     if (++depth_ > kDeepest)
-      fail_at(offset_of(message), "graphs are nested more than ", kDeepest, " deep");
+      wire_.fail_at(wire_.offset_of(message), "graphs are nested more than ", kDeepest, " deep");
     Graph graph;
-    fields(message, [&](pbf_reader& in) {
+    wire_.fields(message, [&](pbf_reader& in) {
       switch (in.tag()) {
         case 1:
           graph.nodes.push_back(node(in.get_message()));
@@ -144,7 +75,7 @@ class Reader {
           graph.name = in.get_string();
           break;
         case 5:
-          graph.initializers.push_back(tensor(in.get_message()));
+          graph.initializers.push_back(tensors_.tensor(in.get_message()));
           break;
         case 11:
           graph.inputs.push_back(value_info(in.get_message()));
@@ -156,7 +87,7 @@ class Reader {
           graph.values.push_back(value_info(in.get_message()));
           break;
         case 15:
-          graph.sparse_initializers.push_back(sparse(in.get_message()));
+          graph.sparse_initializers.push_back(tensors_.sparse(in.get_message()));
           break;
         default:
           in.skip();
@@ -168,8 +99,8 @@ class Reader {
 
   Node node(pbf_reader message) {
     Node node;
-    node.offset = offset_of(message);
-    fields(message, [&](pbf_reader& in) {
+    node.offset = wire_.offset_of(message);
+    wire_.fields(message, [&](pbf_reader& in) {
       switch (in.tag()) {
         case 1:
           node.inputs.push_back(in.get_string());
@@ -199,7 +130,7 @@ class Reader {
 
   Attribute attribute(pbf_reader message) {
     Attribute attribute;
-    fields(message, [&](pbf_reader& in) {
+    wire_.fields(message, [&](pbf_reader& in) {
       switch (in.tag()) {
         case 1:
           attribute.name = in.get_string();
@@ -214,18 +145,18 @@ class Reader {
           attribute.s = in.get_string();
           break;
         case 5:
-          attribute.t = tensor(in.get_message());
+          attribute.t = tensors_.tensor(in.get_message());
           break;
         case 6:
           attribute.g = std::make_shared<const Graph>(graph(in.get_message()));
           break;
         case 7:
-          numbers(
+          Wire::numbers(
               in, [](pbf_reader& r) { return r.get_packed_float(); },
               [](pbf_reader& r) { return r.get_float(); }, attribute.floats);
           break;
         case 8:
-          int64s(in, attribute.ints);
+          Wire::int64s(in, attribute.ints);
           break;
         case 9:
           attribute.strings.push_back(in.get_string());
@@ -240,7 +171,7 @@ class Reader {
           attribute.reference = in.get_string();
           break;
         case 22:
-          attribute.sparse = sparse(in.get_message());
+          attribute.sparse = tensors_.sparse(in.get_message());
           break;
         default:
           in.skip();
@@ -251,7 +182,7 @@ class Reader {
 
   Function function(pbf_reader message) {
     Function function;
-    fields(message, [&](pbf_reader& in) {
+    wire_.fields(message, [&](pbf_reader& in) {
       switch (in.tag()) {
         case 1:
           function.name = in.get_string();
@@ -285,7 +216,7 @@ class Reader {
 
   ValueInfo value_info(pbf_reader message) {
     ValueInfo value;
-    fields(message, [&](pbf_reader& in) {
+    wire_.fields(message, [&](pbf_reader& in) {
       if (in.tag() == 1)
         value.name = in.get_string();
       else if (in.tag() == 2)
@@ -298,9 +229,9 @@ class Reader {
 
   TypeInfo type(pbf_reader message) {
     if (++depth_ > kDeepest)
-      fail_at(offset_of(message), "types are nested more than ", kDeepest, " deep");
+      wire_.fail_at(wire_.offset_of(message), "types are nested more than ", kDeepest, " deep");
     TypeInfo type;
-    fields(message, [&](pbf_reader& in) {
+    wire_.fields(message, [&](pbf_reader& in) {
       using Kind = TypeInfo::Kind;
       switch (in.tag()) {
         case 1:
@@ -310,7 +241,7 @@ class Reader {
         case 4:
         case 9:
           type.kind = in.tag() == 4 ? Kind::sequence : Kind::optional;
-          fields(in.get_message(), [&](pbf_reader& element) {
+          wire_.fields(in.get_message(), [&](pbf_reader& element) {
             if (element.tag() == 1)
               type.element = std::make_shared<const TypeInfo>(this->type(element.get_message()));
             else
@@ -334,7 +265,7 @@ class Reader {
   }
 
   void tensor_type(pbf_reader message, TypeInfo& type) {
-    fields(message, [&](pbf_reader& in) {
+    wire_.fields(message, [&](pbf_reader& in) {
       if (in.tag() == 1)
         type.elem_type = in.get_int32();
       else if (in.tag() == 2)
@@ -346,10 +277,10 @@ class Reader {
 
   std::vector<DimInfo> shape(pbf_reader message) {
     std::vector<DimInfo> dims;
-    fields(message, [&](pbf_reader& in) {
+    wire_.fields(message, [&](pbf_reader& in) {
       if (in.tag() != 1) return in.skip();
       DimInfo& dim = dims.emplace_back();
-      fields(in.get_message(), [&](pbf_reader& part) {
+      wire_.fields(in.get_message(), [&](pbf_reader& part) {
         if (part.tag() == 1)
           dim.number = part.get_int64();
         else if (part.tag() == 2)
@@ -361,231 +292,8 @@ class Reader {
     return dims;
   }
 
-  // ---- Tensors ----
-
-  // A tensor's message before its elements are put together.
-  struct Raw {
-    TensorData data;
-    size_t offset = 0;
-    int elem_type = 0;
-    std::vector<int64_t> dims;
-    std::optional<data_view> raw;
-    std::vector<double> reals;      // float_data, double_data
-    std::vector<int64_t> integers;  // int32_data, int64_data, uint64_data
-    std::map<std::string, std::string> external;
-    bool is_external = false;
-  };
-
-  TensorData tensor(pbf_reader message) {
-    Raw raw;
-    raw.offset = offset_of(message);
-    fields(message, [&](pbf_reader& in) { tensor_field(in, raw); });
-    return assemble(raw);
-  }
-
-  void tensor_field(pbf_reader& in, Raw& raw) {
-    switch (in.tag()) {
-      case 1:
-        int64s(in, raw.dims);
-        break;
-      case 2:
-        raw.elem_type = in.get_int32();
-        break;
-      case static_cast<uint32_t>(Field::floats):
-        numbers(
-            in, [](pbf_reader& r) { return r.get_packed_float(); },
-            [](pbf_reader& r) { return r.get_float(); }, raw.reals);
-        break;
-      case static_cast<uint32_t>(Field::ints32):
-        numbers(
-            in, [](pbf_reader& r) { return r.get_packed_int32(); },
-            [](pbf_reader& r) { return r.get_int32(); }, raw.integers);
-        break;
-      case 6:
-        raw.data.strings.push_back(in.get_string());
-        break;
-      case static_cast<uint32_t>(Field::ints64):
-        int64s(in, raw.integers);
-        break;
-      case 8:
-        raw.data.name = in.get_string();
-        break;
-      case static_cast<uint32_t>(Field::raw):
-        raw.raw = in.get_view();
-        break;
-      case static_cast<uint32_t>(Field::doubles):
-        numbers(
-            in, [](pbf_reader& r) { return r.get_packed_double(); },
-            [](pbf_reader& r) { return r.get_double(); }, raw.reals);
-        break;
-      case static_cast<uint32_t>(Field::uints64):
-        numbers(
-            in, [](pbf_reader& r) { return r.get_packed_uint64(); },
-            [](pbf_reader& r) { return r.get_uint64(); }, raw.integers);
-        break;
-      case 13:
-        entry(in.get_message(), raw.external);
-        break;
-      case 14:
-        raw.is_external = in.get_enum() == 1;
-        break;
-      default:
-        in.skip();
-    }
-  }
-
-  void entry(pbf_reader message, std::map<std::string, std::string>& entries) {
-    std::string key, value;
-    fields(message, [&](pbf_reader& in) {
-      if (in.tag() == 1)
-        key = in.get_string();
-      else if (in.tag() == 2)
-        value = in.get_string();
-      else
-        in.skip();
-    });
-    entries[key] = value;
-  }
-
-  SparseTensor sparse(pbf_reader message) {
-    SparseTensor sparse;
-    fields(message, [&](pbf_reader& in) {
-      if (in.tag() == 1)
-        sparse.values = tensor(in.get_message());
-      else if (in.tag() == 2)
-        sparse.indices = tensor(in.get_message());
-      else if (in.tag() == 3)
-        int64s(in, static_cast<std::vector<int64_t>&>(sparse.shape));
-      else
-        in.skip();
-    });
-    return sparse;
-  }
-
-  // The shape and how many elements it has; both are the file's word, so nothing may overflow.
-  int64_t count_of(const Raw& raw) const {
-    int64_t count = 1;
-    for (const int64_t dim : raw.dims) {
-      if (dim < 0) fail_at(raw.offset, "tensor '", raw.data.name, "' has a dim of ", dim);
-      if (dim != 0 && count > std::numeric_limits<int64_t>::max() / 16 / dim)
-        fail_at(raw.offset, "tensor '", raw.data.name, "' has more elements than can be counted");
-      count *= dim;
-    }
-    return count;
-  }
-
-  TensorData assemble(Raw& raw) {
-    TensorData data = std::move(raw.data);
-    raw.data.name = data.name;
-    const int64_t count = count_of(raw);
-    data.shape = Shape(raw.dims.begin(), raw.dims.end());
-    if (raw.elem_type == kStringType) {
-      data.is_string = true;
-      if (static_cast<int64_t>(data.strings.size()) != count)
-        fail_at(raw.offset, "tensor '", data.name, "' of ", count, " strings has ",
-                data.strings.size());
-      return data;
-    }
-    const std::optional<DType> dtype = dtype_of(raw.elem_type);
-    if (!dtype)
-      fail(ErrorKind::unsupported, source_, ": tensor '", data.name, "' is of ",
-           elem_type_name(raw.elem_type), ", which rlx has no tensors of");
-    if (raw.is_external) {
-      data.tensor = external(raw, *dtype, count);
-    } else if (raw.raw) {
-      data.tensor = of_bytes(raw, *dtype, count,
-                             {reinterpret_cast<const std::byte*>(raw.raw->data()), raw.raw->size()},
-                             keep_alive_);
-    } else {
-      data.tensor = of_numbers(raw, *dtype, count);
-    }
-    return data;
-  }
-
-  Tensor of_bytes(const Raw& raw, DType dtype, int64_t count, std::span<const std::byte> bytes,
-                  const std::shared_ptr<const void>& owner) const {
-    const auto needed = static_cast<size_t>(count) * static_cast<size_t>(bytes_of(dtype));
-    if (bytes.size() != needed)
-      fail_at(raw.offset, "tensor '", raw.data.name, "' needs ", needed, " bytes, the file has ",
-              bytes.size());
-    const Shape shape(raw.dims.begin(), raw.dims.end());
-    const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-    const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(bytes_of(dtype), 8));
-    if (address % alignment == 0 && needed > 0) return Tensor::view(dtype, shape, bytes, owner);
-    Tensor copy(dtype, shape);
-    if (needed > 0) std::memcpy(copy.mutable_bytes().data(), bytes.data(), needed);
-    return copy;
-  }
-
-  // 16-bit floats come as their bits in int32_data; complex numbers as two floats.
-  Tensor of_numbers(const Raw& raw, DType dtype, int64_t count) const {
-    const bool real = dtype == DType::f32 || dtype == DType::f64 || dtype == DType::c64;
-    const auto found = static_cast<int64_t>(real ? raw.reals.size() : raw.integers.size());
-    const int64_t wanted = dtype == DType::c64 ? 2 * count : count;
-    if (found != wanted)
-      fail_at(raw.offset, "tensor '", raw.data.name, "' needs ", wanted, " numbers, the file has ",
-              found);
-    Tensor tensor(dtype, Shape(raw.dims.begin(), raw.dims.end()));
-    if (count == 0) return tensor;
-    if (dtype == DType::c64) {
-      auto* parts = reinterpret_cast<float*>(tensor.mutable_bytes().data());
-      for (size_t i = 0; i < raw.reals.size(); ++i) parts[i] = static_cast<float>(raw.reals[i]);
-    } else if (dtype == DType::f16 || dtype == DType::bf16) {
-      auto* bits = reinterpret_cast<uint16_t*>(tensor.mutable_bytes().data());
-      for (size_t i = 0; i < raw.integers.size(); ++i)
-        bits[i] = static_cast<uint16_t>(raw.integers[i]);
-    } else {
-      for (int64_t i = 0; i < count; ++i) {
-        if (real)
-          tensor.set(i, raw.reals[static_cast<size_t>(i)]);
-        else
-          tensor.set_integer(i, raw.integers[static_cast<size_t>(i)]);
-      }
-    }
-    return tensor;
-  }
-
-  int64_t number_in(const Raw& raw, const char* key, int64_t otherwise) const {
-    const auto found = raw.external.find(key);
-    if (found == raw.external.end()) return otherwise;
-    const std::string& digits = found->second;
-    const bool number =
-        !digits.empty() && digits.size() < 19 &&
-        std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!number)
-      fail_at(raw.offset, "tensor '", raw.data.name, "': the ", key, " of its external data is '",
-              digits, "'");
-    return std::stoll(digits);
-  }
-
-  Tensor external(const Raw& raw, DType dtype, int64_t count) {
-    const auto found = raw.external.find("location");
-    const std::string location = found == raw.external.end() ? "" : found->second;
-    // A model may only name files beside itself.
-    const bool outside = location.empty() || location[0] == '/' || location[0] == '\\' ||
-                         location.find("..") != std::string::npos ||
-                         location.find(':') != std::string::npos;
-    if (outside || folder_.empty())
-      fail_at(raw.offset, "tensor '", raw.data.name, "' has its data in '", location,
-              folder_.empty() ? "', and there is no folder to look in"
-                              : "', which is not a file beside the model");
-    auto& file = files_[location];
-    if (!file) file = MappedFile::open(folder_ + "/" + location);
-    const int64_t bytes = count * bytes_of(dtype), all = static_cast<int64_t>(file->bytes().size());
-    const int64_t offset = number_in(raw, "offset", 0);
-    const int64_t length = number_in(raw, "length", bytes);
-    if (offset > all || length > all - offset)
-      fail_at(raw.offset, "tensor '", raw.data.name, "' has bytes ", offset, " to ",
-              offset + length, " of ", location, ", which has ", all);
-    return of_bytes(raw, dtype, count,
-                    file->bytes().subspan(static_cast<size_t>(offset), static_cast<size_t>(length)),
-                    file);
-  }
-
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> keep_alive_;
-  std::string source_, folder_;
-  std::map<std::string, std::shared_ptr<const MappedFile>> files_;
+  Wire wire_;
+  TensorReader tensors_;
   int depth_ = 0;
 };
 

@@ -1,21 +1,17 @@
 // Reads values that stand alone in a file: a tensor, a sequence of tensors, an optional.
 
-#include <protozero/pbf_reader.hpp>
-#include <protozero/pbf_writer.hpp>
-
-#include "rlx/base/file.h"
-#include "rlx/import/onnx/model.h"
+#include "rlx/import/onnx/tensor_reader.h"
 
 namespace rlx::onnx {
 namespace {
 
-using protozero::data_view;
 using protozero::pbf_wire_type;
 using Kind = TypeInfo::Kind;
 
 class ValueReader {
  public:
-  ValueReader(std::string source, ValueData& into) : source_(std::move(source)), into_(into) {}
+  ValueReader(std::string source, std::shared_ptr<const void> keep_alive, ValueData& into)
+      : source_(std::move(source)), keep_alive_(std::move(keep_alive)), into_(into) {}
 
   void read(data_view bytes, const TypeInfo& type) {
     constexpr protozero::pbf_tag_type kTensor = 3, kSequence = 5;
@@ -38,18 +34,13 @@ class ValueReader {
   }
 
  private:
-  // A tensor is an initializer of a model that has nothing else.
   TensorData tensor(data_view bytes) const {
-    const auto wrapped = std::make_shared<std::string>();
-    std::string graph;
-    protozero::pbf_writer(graph).add_message(5, bytes);
-    protozero::pbf_writer(*wrapped).add_message(7, graph);
-    const auto* begin = reinterpret_cast<const std::byte*>(wrapped->data());
-    Model model = parse_model({begin, wrapped->size()}, wrapped, source_, "");
-    return std::move(model.graph.initializers.at(0));
+    const Wire wire({reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()}, source_);
+    return TensorReader(wire, keep_alive_, "").tensor(wire.whole());
   }
 
   std::string source_;
+  std::shared_ptr<const void> keep_alive_;
   ValueData& into_;
 };
 
@@ -64,9 +55,11 @@ ValueData read_value(const std::string& path, const TypeInfo& type) {
   const auto file = MappedFile::open(path);
   const std::span<const std::byte> bytes = file->bytes();
   try {
-    ValueReader(path, value)
+    ValueReader(path, file, value)
         .read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, type);
   } catch (const protozero::exception& error) {
+    fail(ErrorKind::invalid_model, path, ": it is no value of ONNX: ", error.what());
+  } catch (const WrongField& error) {
     fail(ErrorKind::invalid_model, path, ": it is no value of ONNX: ", error.what());
   }
   return value;
