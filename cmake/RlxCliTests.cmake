@@ -19,4 +19,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME cli.models
     COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/models.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
   set_tests_properties(cli.models PROPERTIES LABELS cli TIMEOUT 900 SKIP_RETURN_CODE 77)
+  add_test(NAME cli.real-models
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/real-models.sh $<TARGET_FILE:rlx>
+            ${PROJECT_BINARY_DIR}/examples ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cli.real-models PROPERTIES LABELS cli TIMEOUT 1800 SKIP_RETURN_CODE 77)
 endif()

@@ -58,8 +58,8 @@ std::string spelled(const Strings& vocabulary, int64_t token) {
 // The decoder is two graphs in one file: for the first token, and with a cache for those after it.
 Program load_decoder(const std::string& file, bool cached, const Device& device) {
   Graph graph = onnx::load_onnx(
-      file,
-      {.known_inputs = {{"use_cache_branch", Tensor::of(DType::boolean, {1}, {cached ? 1.0 : 0.0})}}});
+      file, {.known_inputs = {
+                 {"use_cache_branch", Tensor::of(DType::boolean, {1}, {cached ? 1.0 : 0.0})}}});
   // The cache grows by a token with each run: with a bound, memory is planned once for all.
   graph.symbol("past_decoder_sequence_length", kMostTokens);
   return compile(graph, {.device = device});
@@ -75,7 +75,8 @@ class Decoder {
   int64_t token_after(int64_t token) {
     const bool begins = cache_.size() == 1;
     const Program& program = begins ? first_ : next_;
-    TensorMap inputs = {{"input_ids", Tensor::of(DType::i64, {1, 1}, {static_cast<double>(token)})}};
+    TensorMap inputs = {
+        {"input_ids", Tensor::of(DType::i64, {1, 1}, {static_cast<double>(token)})}};
     RunOptions options{.outputs = {"logits"}, .device_inputs = {}};
     for (const auto& [name, type] : program.inputs()) {
       const auto kept = cache_.find(name);

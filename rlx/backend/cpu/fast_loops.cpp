@@ -45,8 +45,7 @@ template <class F>
 void run(const Nest& nest, size_t depth, const float* a, const float* b, float*& y, F f) {
   const auto& [extent, a_step, b_step] = nest.loops[depth];
   if (depth + 1 < nest.loops.size()) {
-    for (int64_t i = 0; i < extent; ++i, a += a_step, b += b_step)
-      run(nest, depth + 1, a, b, y, f);
+    for (int64_t i = 0; i < extent; ++i, a += a_step, b += b_step) run(nest, depth + 1, a, b, y, f);
     return;
   }
   // Along memory, or the same element again: the ways the compiler makes vectors of.
@@ -243,8 +242,7 @@ bool convolve_little(const Tensor& x, const Tensor& w, const Tensor* bias, const
   for (int64_t b = 0; b < y.shape()[0]; ++b)
     for (int64_t o = 0; o < outputs; ++o) {
       const int64_t group = o / (outputs / taps.groups);
-      const float* from =
-          x.data<float>().data() + (b * x.shape()[1] + group * channels) * length;
+      const float* from = x.data<float>().data() + (b * x.shape()[1] + group * channels) * length;
       const float* weights = w.data<float>().data() + o * channels * width;
       const double first = bias ? bias->data<float>()[static_cast<size_t>(o)] : 0;
       for (int64_t t = 0; t < places; ++t) {

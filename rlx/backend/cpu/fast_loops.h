@@ -1,5 +1,5 @@
-// Tight loops of this backend over f32 and bytes, which the table of fast ops names ops for. Each is
-// false for what it was not made for.
+// Tight loops of this backend over f32 and bytes, which the table of fast ops names ops for. Each
+// is false for what it was not made for.
 #pragma once
 
 #include "rlx/tensor/tensor.h"
