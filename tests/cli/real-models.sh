@@ -66,7 +66,7 @@ run_card() {
   "$examples/ocr" "$ocr" "$source/examples/menu.png" "$work/card.png" >"$work/card" 2>"$work/errors" || { complain; return; }
   local line
   for line in 'Harbour Café' 'open daily 8:00 to 18:30' 'Espresso' '2.40' 'Oat flat white' '3.80' 'Cinnamon roll' '3.25' \
-    'Soup of the day' '6.90' 'tide2026'; do
+    'Soup of the day' '6.90' 'WiFi: harbour-guest / tide2026'; do
     grep -qF "$line" "$work/card" || problem "does not read '$line'"
   done
   [ -s "$work/card.png" ] || problem "writes no picture"
