@@ -12,6 +12,18 @@ CaseInput one(DType dtype, double value) { return given(Tensor::scalar(dtype, va
 std::vector<OpCase> tile_cases() {
   const auto repeats = [](Dims list) { return Attrs{{"repeats", std::move(list)}}; };
   return {
+      {"tile",
+       {normal(f32({3})), one(DType::i32, 5), one(DType::i32, 2)},
+       {},
+       "as often as floats made of integers tell",
+       1,
+       1,
+       {},
+       false,
+       [](const Values& v) -> Values {
+         const Value often = ceil(cast(v[1] - v[2], DType::f32));
+         return {tile(v[0], reshape(cast(often, DType::i64), {1}))};
+       }},
       {"tile", {normal(f32({2, 3}))}, repeats({2, 2}), "both dims", 4},
       {"tile", {normal(f32({3, 1, 5}))}, repeats({1, 7, 3}), "some dims", 21},
       {"tile", {normal(f32({}))}, repeats({}), "rank 0"},

@@ -6,7 +6,6 @@
 namespace rlx {
 
 // Each is defined in the file of its name; those on single elements are rows of elementwise_*.cpp.
-// Each is defined in the file of its name; those on single elements are rows of elementwise.cpp.
 const OpDef& argmax_op();
 const OpDef& argmin_op();
 const OpDef& attention_op();

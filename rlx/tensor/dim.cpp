@@ -1,7 +1,6 @@
 #include "rlx/tensor/dim.h"
 
 #include <algorithm>
-#include <cassert>
 #include <set>
 
 #include "rlx/base/error.h"
@@ -86,7 +85,7 @@ Dim::~Dim() = default;
 Dim::Dim(const char* symbol) : Dim(std::string(symbol)) {}
 
 int64_t Dim::number() const {
-  assert(is_number());
+  require(is_number(), "dim ", *this, " is not a number, and one is needed here");
   return constant_;
 }
 

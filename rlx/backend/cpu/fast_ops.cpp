@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "rlx/backend/cpu/fast_loops.h"
 #include "rlx/backend/cpu/onednn.h"
@@ -91,13 +92,21 @@ bool fast_convolution(const Node& node, const std::vector<const Tensor*>& inputs
                      (!transposed || node.attrs.get<Ints>("output_shape").empty());
   if (!activation || !plain) return false;
   const size_t axes = x.shape().size() - 2;
-  const auto given = [&](const char* name, int64_t otherwise) {
-    Ints values = node.attrs.get<Ints>(name);
-    if (values.empty()) values.assign(axes, otherwise);
-    return Shape(values.begin(), values.begin() + static_cast<int64_t>(axes));  // pads: in front
+  const auto given = [&](const char* name, int64_t otherwise) -> std::optional<Shape> {
+    for (const auto& [attribute, value] : node.attrs) {
+      if (attribute != name) continue;
+      const Ints* values = std::get_if<Ints>(&value.variant());
+      if (!values) return std::nullopt;  // expressions
+      if (values->empty()) break;
+      return Shape(values->begin(), values->begin() + static_cast<int64_t>(axes));  // in front
+    }
+    return Shape(axes, otherwise);
   };
-  const ConvolutionWindow window{given("strides", 1), given("dilations", 1), given("pads", 0),
-                                 node.attrs.get<int64_t>("groups"), transposed};
+  const auto strides = given("strides", 1), dilations = given("dilations", 1),
+             pads = given("pads", 0);
+  if (!strides || !dilations || !pads) return false;
+  const ConvolutionWindow window{*strides, *dilations, *pads, node.attrs.get<int64_t>("groups"),
+                                 transposed};
   if (!onednn_convolution(x, w, bias, window, results[0])) return false;
   activate(*activation, results[0]);
   return true;

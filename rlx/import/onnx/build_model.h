@@ -44,14 +44,14 @@ inline std::string type_of(protozero::pbf_tag_type kind, const std::string& elem
     type.add_message(kind, message([&](pbf_writer& out) { out.add_message(1, element); }));
   });
 }
-inline std::string value_info(const std::string& name, const std::string& type) {
+inline std::string typed(const std::string& name, const std::string& type) {
   return message([&](pbf_writer& out) {
     out.add_string(1, name);
     out.add_message(2, type);
   });
 }
 inline std::string value_info(const std::string& name, const std::vector<std::string>& dims) {
-  return value_info(name, tensor_type(dims));
+  return typed(name, tensor_type(dims));
 }
 
 inline std::string integer_attribute(const std::string& name, int64_t value) {

@@ -61,6 +61,9 @@ Items tf_idf(Site site) {
   const Floats weights = site.floats("weights");
   const int64_t results =
       indexes.empty() ? 0 : *std::max_element(indexes.begin(), indexes.end()) + 1;
+  constexpr int64_t kMost = 1 << 24;  // a matrix of n-grams by results is made
+  if (results > kMost / std::max<int64_t>(1, static_cast<int64_t>(indexes.size())))
+    site.fail_node("has ", indexes.size(), " n-grams and ", results, " results, which is too much");
   Value y = expand(site.scalar(DType::f32, 0), {x.shape()[0], Dim(results)});
   for (const Grams& grams : grams_of(site)) {
     if (grams.length < site.integer("min_gram_length") ||

@@ -9,7 +9,7 @@ namespace rlx::onnx {
 namespace {
 
 const std::string kX = value_info("x", {"b", "s", "8"});
-const std::string kY = value_info("y", std::vector<std::string>{});
+const std::string kY = value_info("y", {});
 
 rlx::Graph of_x(const std::vector<std::string>& nodes, const std::vector<std::string>& initializers,
                 int64_t opset = 17) {
@@ -96,7 +96,7 @@ TEST(OnnxStructure, AnErrorHasTheInputsThatWouldHaveToBeKnown) {
   const std::string bytes =
       model_of({{node("Neg", {"axes"}, "turned"), node("Squeeze", {"x", "turned"}, "y")},
                 {},
-                {value_info("x", {"1", "3"}), value_info("axes", tensor_type({"1"}, kInt64Type))},
+                {value_info("x", {"1", "3"}), typed("axes", tensor_type({"1"}, kInt64Type))},
                 {kY}});
   try {
     import_bytes(bytes);
@@ -123,8 +123,8 @@ TEST(OnnxStructure, ASequenceIsItsElements) {
   const std::string sequence = type_of(kSequenceOf, tensor_type({"n"}));
   const std::string bytes = model_of({{node("SequenceInsert", {"s", "x"}, "y")},
                                       {},
-                                      {value_info("s", sequence), value_info("x", {"n"})},
-                                      {value_info("y", sequence)}});
+                                      {typed("s", sequence), value_info("x", {"n"})},
+                                      {typed("y", sequence)}});
   const rlx::Graph graph =
       import_bytes(bytes, {.sequence_inputs = {{"s", {.types = {f32({2}), f32({3})}}}}});
   const TensorMap outputs =
@@ -137,7 +137,7 @@ TEST(OnnxStructure, ASequenceIsItsElements) {
 TEST(OnnxStructure, AnOptionalMayHaveNoElement) {
   const std::string bytes = model_of({{node("OptionalHasElement", {"o"}, "y")},
                                       {},
-                                      {value_info("o", type_of(kOptionalOf, tensor_type({"2"})))},
+                                      {typed("o", type_of(kOptionalOf, tensor_type({"2"})))},
                                       {kY}});
   const auto has = [&](const ElementTypes& given) {
     TensorMap inputs;
@@ -152,17 +152,16 @@ TEST(OnnxStructure, AnOptionalMayHaveNoElement) {
 
 // Each iteration makes the value twice as long, so each has a graph of its own.
 TEST(OnnxStructure, ALoopThatChangesShapesIsUnrolled) {
-  const std::string body = graph_message(
-      {{node("Identity", {"go"}, "goes_on"),
-        node("Concat", {"v", "v"}, "longer", "", {integer_attribute("axis", 0)})},
-       {},
-       {value_info("i", std::vector<std::string>{}), value_info("go", std::vector<std::string>{}),
-        value_info("v", {"n"})},
-       {value_info("goes_on", std::vector<std::string>{}), value_info("longer", {"m"})}});
+  const std::string body =
+      graph_message({{node("Identity", {"go"}, "goes_on"),
+                      node("Concat", {"v", "v"}, "longer", "", {integer_attribute("axis", 0)})},
+                     {},
+                     {value_info("i", {}), value_info("go", {}), value_info("v", {"n"})},
+                     {value_info("goes_on", {}), value_info("longer", {"m"})}});
   const std::string bytes =
       model_of({{node("Loop", {"count", "", "x"}, "y", "", {graph_attribute("body", body)})},
                 {},
-                {value_info("x", {"2"}), value_info("count", tensor_type({}, kInt64Type))},
+                {value_info("x", {"2"}), typed("count", tensor_type({}, kInt64Type))},
                 {kY}});
   EXPECT_EQ(error_of([&] { import_bytes(bytes); }).rfind("Loop: input 0 ('count') decides", 0), 0U);
   Tensor count(DType::i64, {});
