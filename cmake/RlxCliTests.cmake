@@ -23,4 +23,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "Release")
   add_test(NAME cli.install
     COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/install.sh ${CMAKE_COMMAND} ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
   set_tests_properties(cli.install PROPERTIES LABELS cli TIMEOUT 600 ENVIRONMENT CXX=${CMAKE_CXX_COMPILER})
+  add_test(NAME cli.real-models
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/real-models.sh $<TARGET_FILE:rlx>
+            ${PROJECT_BINARY_DIR}/examples ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cli.real-models PROPERTIES LABELS cli TIMEOUT 1800 SKIP_RETURN_CODE 77)
 endif()

@@ -40,7 +40,7 @@ export function differences(outputs, folder, tolerance) {
       problems.push(`${name} is [${dims}], not [${wanted.dims}]`)
       continue
     }
-    const got = sample(dims, data)
+    const got = sample(dims, data, wanted.step)
     const largest = Math.max(...wanted.values.map(Math.abs), 1e-30)
     const check = (what, a, b, scale) => {
       const difference = Object.is(a, b) ? 0 : Math.abs(a - b) / scale

@@ -1,10 +1,9 @@
 // What is stored of an output: all of a small one, else elements spread over it; and its sums, which
 // see every element.
-const most = 48
+export const step_of = (length, most = 48) => Math.max(1, Math.floor(length / most) | 1)
 
-export function sample(dims, data) {
+export function sample(dims, data, step = step_of(data.length)) {
   const values = Array.from(data, Number)
-  const step = Math.max(1, Math.floor(values.length / most) | 1)
   const picked = values.filter((_, i) => i % step === 0)
   // What f32 holds is told by nine digits.
   const short = (x) => Number(x.toPrecision(9))
