@@ -106,7 +106,7 @@ void read_line(const Program& reader, const Strings& alphabet, const Picture& pi
   const Tensor x = sampled(
       picture, kHeight, width, {0.5f, 0.5f, 0.5f}, {0.5f, 0.5f, 0.5f}, [&](float px, float py) {
         const float u = (px - static_cast<float>(width) / 2) * scale,
-                    v = (py - kHeight / 2) * scale;
+                    v = (py - kHeight / 2.0f) * scale;
         return std::pair(line.x + u * line.ux - v * line.uy, line.y + u * line.uy + v * line.ux);
       });
   const Tensor steps = reader.run({{"x", x}}).begin()->second;  // [1, steps, letters]

@@ -97,7 +97,7 @@ int main(int argc, char** argv) try {
     levels.push_back(listener.hear(samples, static_cast<int64_t>(at)));
 
   // A row is two seconds, a letter a frame.
-  constexpr size_t kRow = 2 * kRate / kFrame;
+  constexpr size_t kRow = size_t{2} * kRate / kFrame;
   for (size_t i = 0; i < levels.size(); ++i) {
     if (i % kRow == 0) std::printf("%s%5.1f s  ", i ? "\n" : "", seconds(static_cast<int64_t>(i)));
     std::putchar(".:-=+*#%@@"[std::min(static_cast<size_t>(levels[i] * 10), size_t{9})]);
