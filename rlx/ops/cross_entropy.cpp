@@ -18,8 +18,8 @@ const OpDef& cross_entropy_dx_op();
 
 namespace {
 
-size_t axis_in(const Attrs& attrs, const TensorType& x) {
-  return axis_of("cross_entropy", attrs.get<int64_t>("axis"), x);
+size_t axis_in(const Attrs& attrs, const TensorType& x, std::string_view op = "cross_entropy") {
+  return axis_of(op, attrs.get<int64_t>("axis"), x);
 }
 bool of_logits(const Attrs& attrs) { return attrs.get<bool>("logits"); }
 
@@ -30,9 +30,9 @@ Dims without(Dims shape, size_t axis) {
 
 void check_labels(const InferSite& site, const Dims& expected) {
   const TensorType &x = site.in(0), &labels = site.in(1);
-  require(is_float(x.dtype), "cross_entropy: needs a float tensor, got ", x);
-  require(is_integer(labels.dtype) && labels.shape.size() == expected.size(),
-          "cross_entropy: labels are ", labels, ", they need to be integers of shape ", expected);
+  require(is_float(x.dtype), site.op.name, ": needs a float tensor, got ", x);
+  require(is_integer(labels.dtype) && labels.shape.size() == expected.size(), site.op.name,
+          ": labels are ", labels, ", they need to be integers of shape ", expected);
   for (size_t d = 0; d < expected.size(); ++d)
     site.equal(labels.shape[d], expected[d], text("labels ", labels, " do not fit ", x));
 }
@@ -45,7 +45,7 @@ Types infer(const InferSite& site) {
 
 Types infer_gradient(const InferSite& site) {
   const TensorType &x = site.in(0), &scale = site.in(2);
-  const Dims rows = without(x.shape, axis_in(site.attrs, x));
+  const Dims rows = without(x.shape, axis_in(site.attrs, x, site.op.name));
   check_labels(site, rows);
   require(scale.dtype == x.dtype && scale.shape.size() == rows.size(),
           "cross_entropy_dx: scale is ", scale, ", it needs one for each row of ", x);

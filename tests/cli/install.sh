@@ -51,7 +51,7 @@ awk '/^f32\[2, 10\] on cpu: / { for (i = 5; i <= NF; ++i) sum += $i; right = NF 
 
 # The README's lines, with an ONNX model of one node: y = Relu(x), both f32[3].
 mkdir "$work/app"
-block() { sed -n "/^## Use it/,/^## /{/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}}" "$source/README.md"; }
+block() { awk -v start="\`\`\`$1" '$0 == start { on = 1; next } on && /^```/ { exit } on' "$source/README.md"; }
 {
   echo 'cmake_minimum_required(VERSION 3.25)'
   echo 'project(app LANGUAGES CXX)'
