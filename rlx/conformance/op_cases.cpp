@@ -29,6 +29,7 @@ std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> control_cases();
 std::vector<OpCase> convolution_cases();
+std::vector<OpCase> edge_cases();
 std::vector<OpCase> elementwise_cases();
 std::vector<OpCase> indexing_cases();
 std::vector<OpCase> integer_cases();
@@ -51,6 +52,7 @@ std::span<const CaseFamily> case_families() {
       {"attention", attention_cases},      //
       {"control", control_cases},          //
       {"convolution", convolution_cases},  //
+      {"edges", edge_cases},               //
       {"elementwise", elementwise_cases},  //
       {"indexing", indexing_cases},        //
       {"integer", integer_cases},          //
