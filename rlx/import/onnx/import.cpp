@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 
 #include "rlx/import/onnx/site.h"
 #include "rlx/import/onnx/sources.h"
@@ -124,7 +125,7 @@ class Importer {
     const auto function = functions_.find({node.domain, node.op});
     const Items results = function != functions_.end()
                               ? call(*function->second, site)
-                              : table_.at({node.domain, node.op})->convert(site);
+                              : converted(*table_.at({node.domain, node.op}), site);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
       if (i >= results.size() || (!results[i].present() && !results[i].is_none))
@@ -132,6 +133,16 @@ class Importer {
       scope.items[node.outputs[i]] = results[i];
     }
     set_origins(node, graph, before);
+  }
+
+  // Operators ask for what they need with at(); a file may lack it.
+  static Items converted(const Operator& operation, const NodeSite& site) {
+    try {
+      return operation.convert(site);
+    } catch (const std::out_of_range&) {
+      fail(ErrorKind::invalid_model, site.node.op,
+           ": an operand, a dim or an element that it needs is not there");
+    }
   }
 
   static void set_origins(const Node& node, rlx::Graph& graph, size_t from) {
@@ -154,7 +165,7 @@ class Importer {
     }
     for (const Attribute& attribute : node.attributes)
       if (attribute.g) return false;
-    const Items results = operation->second->convert(inner);
+    const Items results = converted(*operation->second, inner);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
       if (i >= results.size() || !results[i].value.present()) return false;
