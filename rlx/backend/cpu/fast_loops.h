@@ -2,6 +2,7 @@
 // is false for what it was not made for.
 #pragma once
 
+#include "rlx/backend/cpu/convolution_window.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
@@ -26,10 +27,7 @@ bool multiply_bytes(const Tensor& a, const Tensor& b, const Tensor* a_zero, cons
 bool scale_bytes(const Tensor& x, const Tensor& scale, const Tensor* zero, Tensor& y);
 
 // A convolution along one axis of so few products that handing them to threads would take longer.
-struct Taps {
-  int64_t stride, dilation, pad_before, groups;
-};
-bool convolve_little(const Tensor& x, const Tensor& w, const Tensor* bias, const Taps& taps,
-                     Tensor& y);
+bool convolve_little(const Tensor& x, const Tensor& w, const Tensor* bias,
+                     const ConvolutionWindow& window, Tensor& y);
 
 }  // namespace rlx

@@ -82,58 +82,39 @@ bool fast_linear(const Node& node, const std::vector<const Tensor*>& inputs,
   return true;
 }
 
+// None where the node leaves its pads to expressions or to the shapes.
+std::optional<ConvolutionWindow> window_of(const Node& node, size_t axes) {
+  const bool transposed = node.attrs.has("output_shape");
+  if (!node.attrs.get<std::string>("auto_pad").empty() ||
+      (transposed && !node.attrs.get<Ints>("output_shape").empty()))
+    return std::nullopt;
+  ConvolutionWindow window{Shape(axes, 1), Shape(axes, 1), Shape(axes, 0),
+                           node.attrs.get<int64_t>("groups"), transposed};
+  for (const auto& [name, attr] : node.attrs) {
+    Shape* into = name == "strides"     ? &window.strides
+                  : name == "dilations" ? &window.dilations
+                  : name == "pads"      ? &window.pads_before
+                                        : nullptr;
+    if (!into) continue;
+    const Ints* values = std::get_if<Ints>(&attr.variant());
+    if (!values) return std::nullopt;
+    if (!values->empty()) std::copy_n(values->begin(), axes, into->begin());  // pads: in front
+  }
+  return window;
+}
+
 bool fast_convolution(const Node& node, const std::vector<const Tensor*>& inputs,
                       std::vector<Tensor>& results) {
   const Tensor &x = *inputs[0], &w = *inputs[1];
   const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
   const Activation* activation = activation_of(node);
-  const bool transposed = node.attrs.has("output_shape");
-  const bool plain = node.attrs.get<std::string>("auto_pad").empty() &&
-                     (!transposed || node.attrs.get<Ints>("output_shape").empty());
-  if (!activation || !plain) return false;
-  const size_t axes = x.shape().size() - 2;
-  const auto given = [&](const char* name, int64_t otherwise) -> std::optional<Shape> {
-    for (const auto& [attribute, value] : node.attrs) {
-      if (attribute != name) continue;
-      const Ints* values = std::get_if<Ints>(&value.variant());
-      if (!values) return std::nullopt;  // expressions
-      if (values->empty()) break;
-      return Shape(values->begin(), values->begin() + static_cast<int64_t>(axes));  // in front
-    }
-    return Shape(axes, otherwise);
-  };
-  const auto strides = given("strides", 1), dilations = given("dilations", 1),
-             pads = given("pads", 0);
-  if (!strides || !dilations || !pads) return false;
-  const ConvolutionWindow window{*strides, *dilations, *pads, node.attrs.get<int64_t>("groups"),
-                                 transposed};
-  if (!onednn_convolution(x, w, bias, window, results[0])) return false;
+  const auto window = window_of(node, x.shape().size() - 2);
+  if (!activation || !window ||
+      !(convolve_little(x, w, bias, *window, results[0]) ||
+        onednn_convolution(x, w, bias, *window, results[0])))
+    return false;
   activate(*activation, results[0]);
   return true;
-}
-
-bool fast_conv(const Node& node, const std::vector<const Tensor*>& inputs,
-               std::vector<Tensor>& results) {
-  const auto first = [&](const char* name, int64_t otherwise) -> int64_t {
-    for (const auto& [attribute, value] : node.attrs) {
-      if (attribute != name) continue;
-      const Ints* values = std::get_if<Ints>(&value.variant());
-      if (!values) return -1;  // expressions
-      return values->empty() ? otherwise : values->front();
-    }
-    return otherwise;
-  };
-  const Taps taps{first("strides", 1), first("dilations", 1), first("pads", 0),
-                  node.attrs.get<int64_t>("groups")};
-  const Activation* activation = activation_of(node);
-  const bool known = activation && taps.stride > 0 && taps.dilation > 0 && taps.pad_before >= 0 &&
-                     node.attrs.get<std::string>("auto_pad").empty();
-  if (known && convolve_little(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr,
-                               taps, results[0])) {
-    activate(*activation, results[0]);
-    return true;
-  }
-  return fast_convolution(node, inputs, results);
 }
 
 template <Combine how>
@@ -181,7 +162,7 @@ constexpr Entry kFastOps[] = {
     {"add", fast_binary<Combine::add>},
     {"batch_norm", fast_batch_norm},
     {"clip", fast_clip},
-    {"conv", fast_conv},
+    {"conv", fast_convolution},
     {"conv_transpose", fast_convolution},
     {"dequantise", fast_dequantise},
     {"div", fast_binary<Combine::div>},

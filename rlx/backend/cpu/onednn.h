@@ -1,6 +1,7 @@
 // Products and convolutions of f32 by oneDNN, where rlx was built with it.
 #pragma once
 
+#include "rlx/backend/cpu/convolution_window.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
@@ -10,11 +11,6 @@ namespace rlx {
 bool onednn_matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b,
                    const Tensor* bias, Tensor& y);
 
-struct ConvolutionWindow {
-  Shape strides, dilations, pads_before;
-  int64_t groups = 1;
-  bool transposed = false;
-};
 // x is [B, C, spatial..]; what y does not reach of the padded x is not read.
 bool onednn_convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
                         const ConvolutionWindow& window, Tensor& y);
