@@ -11,6 +11,21 @@ fn element(at: u32) -> Entry {
   return Entry(block_keys[inside], block_order[inside]);
 }
 
+alias Own = array<u32, EACH>;
+
+// Element e and the one behind it.
+fn put_in_order(keys: ptr<function, Own>, order: ptr<function, Own>, e: u32) {
+  let key = (*keys)[e];
+  let index = (*order)[e];
+  let next_key = (*keys)[e + 1u];
+  let next_index = (*order)[e + 1u];
+  let swap = next_key < key;
+  (*keys)[e] = select(key, next_key, swap);
+  (*order)[e] = select(index, next_index, swap);
+  (*keys)[e + 1u] = select(next_key, key, swap);
+  (*order)[e + 1u] = select(next_index, index, swap);
+}
+
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let block = workgroup_index(ids);
@@ -24,8 +39,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let lanes = size / EACH;
 
   if (lane < lanes) {
-    var keys: array<u32, EACH>;
-    var order: array<u32, EACH>;
+    var keys: Own;
+    var order: Own;
     for (var e = 0u; e < EACH; e++) {
       let i = e * lanes + lane;
       keys[e] = 0xffffffffu;  // behind everything
@@ -37,24 +52,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     }
     // Neighbours change places until none has to: equal ones stay in order. All indices are known to the compiler.
     for (var turn = 0u; turn < EACH; turn += 2u) {
-      for (var e = 0u; e + 1u < EACH; e += 2u) {
-        let swap = keys[e + 1u] < keys[e];
-        let key = keys[e];
-        let index = order[e];
-        keys[e] = select(key, keys[e + 1u], swap);
-        order[e] = select(index, order[e + 1u], swap);
-        keys[e + 1u] = select(keys[e + 1u], key, swap);
-        order[e + 1u] = select(order[e + 1u], index, swap);
-      }
-      for (var e = 1u; e + 1u < EACH; e += 2u) {
-        let swap = keys[e + 1u] < keys[e];
-        let key = keys[e];
-        let index = order[e];
-        keys[e] = select(key, keys[e + 1u], swap);
-        order[e] = select(index, order[e + 1u], swap);
-        keys[e + 1u] = select(keys[e + 1u], key, swap);
-        order[e + 1u] = select(order[e + 1u], index, swap);
-      }
+      for (var e = 0u; e + 1u < EACH; e += 2u) { put_in_order(&keys, &order, e); }
+      for (var e = 1u; e + 1u < EACH; e += 2u) { put_in_order(&keys, &order, e); }
     }
     for (var e = 0u; e < EACH; e++) {
       block_keys[lane * EACH + e] = keys[e];
