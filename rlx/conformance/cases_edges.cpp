@@ -57,8 +57,6 @@ std::vector<OpCase> edge_cases() {
       like("top_k", {{0, 9}}, none),
       like("unsqueeze", {{0, 2}}, none),
       like("unsqueeze", {{300, 2}}, many),
-      like("while_loop", {{}, {}, {0, 65}}, none, 1),
-      like("while_loop", {{}, {}, {40, 65}}, many, 1),
       {"expand", {normal(f32({0, 1}))}, {{"shape", Dims{0, 3}}}, none},
       {"expand", {normal(f32({70, 1}))}, {{"shape", Dims{70, 65}}}, many, 65},
       {"random_normal", {given(Tensor::of(DType::u32, {2}, {7, 9}))}, {{"shape", Dims{0}}}, none},
