@@ -57,9 +57,10 @@ TEST_P(NativeGpuFailureTest, ALossReachesWhatIsPendingAndEveryLaterCall) {
   VectorAdd add(*gpu);
   add.submit();
   std::optional<Error> pending;
-  const Ticket ticket = gpu->read(*add.staging, 0, 8, [&](Result<std::span<const std::byte>> r) {
-    if (!r.ok()) pending = r.error();
-  });
+  const Ticket ticket =
+      gpu->read(*add.staging, 0, 8, [&](const Result<std::span<const std::byte>>& r) {
+        if (!r.ok()) pending = r.error();
+      });
   gpu->force_loss("a test pulled the plug");
   gpu->wait(ticket);
   says(pending, ErrorKind::device_lost, "a test pulled the plug");
@@ -86,12 +87,14 @@ TEST_P(NativeGpuFailureTest, ALossReachesPipelinesAndWorkUnderWay) {
   std::vector<Ticket> tickets;
   for (int i = 0; i < 4; ++i) {
     const std::string wgsl = kAdd + "\n// variant " + std::to_string(i);
-    tickets.push_back(gpu->create_pipeline({"add", wgsl, kAddBindings}, [&](Result<PipelinePtr> r) {
-      lost += !r.ok() && r.error().kind() == ErrorKind::device_lost;
-    }));
+    tickets.push_back(
+        gpu->create_pipeline({"add", wgsl, kAddBindings}, [&](const Result<PipelinePtr>& r) {
+          lost += !r.ok() && r.error().kind() == ErrorKind::device_lost;
+        }));
   }
-  tickets.push_back(gpu->finish(
-      [&](Result<bool> r) { lost += !r.ok() && r.error().kind() == ErrorKind::device_lost; }));
+  tickets.push_back(gpu->finish([&](const Result<bool>& r) {
+    lost += !r.ok() && r.error().kind() == ErrorKind::device_lost;
+  }));
   gpu->force_loss("in the middle");
   for (const Ticket ticket : tickets) gpu->wait(ticket);
   EXPECT_EQ(lost, 5);
@@ -119,7 +122,8 @@ TEST_P(NativeGpuFailureTest, ClosingADeviceAnswersWhatIsPending) {
   VectorAdd add(*gpu);
   add.submit();
   std::optional<Error> error;
-  gpu->read(*add.staging, 0, 8, [&](Result<std::span<const std::byte>> r) { error = r.error(); });
+  gpu->read(*add.staging, 0, 8,
+            [&](const Result<std::span<const std::byte>>& r) { error = r.error(); });
   gpu.reset();
   says(error, ErrorKind::device_lost, "closed");
 }

@@ -121,12 +121,13 @@ TEST_P(NativeGpuTest, ACallbackMaySubmitAndReadAgain) {
   int reads = 0;
   Ticket last = 0;
   const BufferPtr other = gpu->create_buffer(add.sum->bytes(), BufferUse::staging, "other");
-  gpu->wait(gpu->read(*add.staging, 0, 4, [&](Result<std::span<const std::byte>> r) {
+  gpu->wait(gpu->read(*add.staging, 0, 4, [&](const Result<std::span<const std::byte>>& r) {
     reads += r.ok();
     const Command command = copy_command(add.sum, other, add.sum->bytes());
     gpu->submit({&command, 1});
-    last = gpu->read(*other, 0, 4,
-                     [&](Result<std::span<const std::byte>> second) { reads += second.ok(); });
+    last = gpu->read(*other, 0, 4, [&](const Result<std::span<const std::byte>>& second) {
+      reads += second.ok();
+    });
   }));
   gpu->wait(last);
   EXPECT_EQ(reads, 2);

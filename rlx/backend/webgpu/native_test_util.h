@@ -113,7 +113,7 @@ inline std::vector<float> values_of(Gpu& gpu, const BufferPtr& buffer) {
 inline std::optional<Error> finish_error(Gpu& gpu) {
   std::optional<Error> error;
   bool called = false;
-  gpu.wait(gpu.finish([&](Result<bool> r) {
+  gpu.wait(gpu.finish([&](const Result<bool>& r) {
     called = true;
     if (!r.ok()) error = r.error();
   }));
