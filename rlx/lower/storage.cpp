@@ -62,7 +62,8 @@ namespace {
 
 template <class From, class To>
 void narrow(const Tensor& tensor, std::span<std::byte> bytes, const std::string& what) {
-  const auto from = tensor.data<From>();
+  const Tensor aligned = tensor.aligned();
+  const auto from = aligned.data<From>();
   To* to = reinterpret_cast<To*>(bytes.data());
   for (size_t i = 0; i < from.size(); ++i) {
     if (from[i] < From{std::numeric_limits<To>::min()} ||

@@ -27,9 +27,13 @@ void reference(const ReferenceSite& site) {
     else
       y.set(i, x.at(i));
   }
-  if (x.dtype() == DType::c64 && y.dtype() == DType::boolean)
-    for (int64_t i = 0; i < x.count(); ++i)
-      y.set(i, x.data<float[2]>()[size_t(i)][0] != 0 || x.data<float[2]>()[size_t(i)][1] != 0);
+  if (x.dtype() == DType::c64 && y.dtype() == DType::boolean) {
+    const Tensor parts = x.aligned();
+    for (int64_t i = 0; i < x.count(); ++i) {
+      const auto& z = parts.data<float[2]>()[size_t(i)];
+      y.set(i, z[0] != 0 || z[1] != 0);
+    }
+  }
 }
 
 bool is_64_bit(DType dtype) { return dtype == DType::i64 || dtype == DType::u64; }

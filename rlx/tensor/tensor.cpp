@@ -114,6 +114,11 @@ void Tensor::check_holds(bool right) const {
   require(right, "the elements of ", type(), " were asked for as another type");
 }
 
+void Tensor::check_aligned(size_t alignment) const {
+  require(reinterpret_cast<uintptr_t>(bytes().data()) % alignment == 0, "the elements of ", type(),
+          " are not at a multiple of ", alignment, " bytes: ask for those of aligned()");
+}
+
 double Tensor::at(int64_t i) const {
   const std::byte* at = bytes().data() + i * bytes_of(dtype_);
   switch (dtype_) {
@@ -225,6 +230,10 @@ Tensor Tensor::copy() const {
   Tensor copy(dtype_, shape_);
   if (!bytes().empty()) std::memcpy(copy.mutable_bytes().data(), bytes().data(), bytes().size());
   return copy;
+}
+Tensor Tensor::aligned() const {
+  const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(bytes_of(dtype_), 8));
+  return reinterpret_cast<uintptr_t>(bytes().data()) % alignment == 0 ? *this : copy();
 }
 
 bool same_bytes(const Tensor& a, const Tensor& b) {

@@ -67,6 +67,7 @@ class Tensor {
   template <class T>
   std::span<const T> data() const {
     check_holds(holds<T>(dtype_));
+    check_aligned(alignof(T));
     return {reinterpret_cast<const T*>(bytes().data()), static_cast<size_t>(count_)};
   }
   template <class T>
@@ -84,6 +85,8 @@ class Tensor {
   Tensor reshaped(Shape shape) const;  // the same bytes
   Tensor first(Shape shape) const;     // as many of them as the shape needs
   Tensor copy() const;
+  // Itself, or a copy where a file has it at an address from which data() cannot be read.
+  Tensor aligned() const;
 
   // Two tensors with the same identity and version hold the same bytes.
   const void* identity() const { return storage_.get(); }
@@ -91,6 +94,7 @@ class Tensor {
 
  private:
   void check_holds(bool right) const;
+  void check_aligned(size_t alignment) const;
 
   DType dtype_;
   Shape shape_;

@@ -50,6 +50,17 @@ TEST(Tensor, SixtyFourBitIntegersStayExact) {
   EXPECT_EQ(x.integer_at(0), (int64_t{1} << 62) + 1);
 }
 
+TEST(Tensor, ElementsAtAnOddAddressAreCopiedToBeRead) {
+  const Tensor numbers = Tensor::of(DType::f32, {2}, {1, 2});
+  std::vector<std::byte> file(9);
+  std::copy(numbers.bytes().begin(), numbers.bytes().end(), file.begin() + 1);
+  const Tensor view = Tensor::view(DType::f32, {2}, std::span(file).subspan(1), nullptr);
+  EXPECT_EQ(view.at(1), 2);
+  EXPECT_THROW(view.data<float>(), Error);
+  EXPECT_EQ(view.aligned().data<float>()[1], 2);
+  EXPECT_EQ(numbers.aligned().identity(), numbers.identity());
+}
+
 TEST(Tensor, AChangeGivesANewVersion) {
   Tensor x(DType::f32, {2});
   const uint64_t before = x.version();

@@ -33,7 +33,7 @@ class CpuExecutable : public Executable {
       if (value.kind == ValueKind::input) inputs_[order.at(value.name)].push_back(v);
       if (value.kind == ValueKind::weight || value.kind == ValueKind::constant) {
         if (value.source)
-          values_[v] = *value.source;
+          values_[v] = value.source->aligned();
         else
           missing_weights_.push_back(v);
       }
@@ -141,7 +141,7 @@ class CpuExecutable : public Executable {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
       for (const size_t v : inputs_[i])
-        values_[v] = on_device ? request.device_inputs[i].read() : request.inputs[i];
+        values_[v] = on_device ? request.device_inputs[i].read() : request.inputs[i].aligned();
     }
   }
 

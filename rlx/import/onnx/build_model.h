@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <protozero/pbf_writer.hpp>
 #include <string>
 #include <vector>
@@ -134,8 +135,9 @@ inline std::string model(const std::vector<std::string>& nodes,
 }
 
 inline rlx::Graph import_bytes(const std::string& bytes, const ImportOptions& options = {}) {
-  const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
-  return import_model(parse_model({begin, bytes.size()}, nullptr, "test.onnx", ""), options);
+  const auto kept = std::make_shared<const std::string>(bytes);
+  const auto* begin = reinterpret_cast<const std::byte*>(kept->data());
+  return import_model(parse_model({begin, kept->size()}, kept, "test.onnx", ""), options);
 }
 
 }  // namespace rlx::onnx

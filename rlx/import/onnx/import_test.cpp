@@ -52,6 +52,26 @@ TEST(Onnx, ATensorWithTooFewBytesIsNamedWithItsPlace) {
   EXPECT_NE(message_text.find("test.onnx: byte "), std::string::npos) << message_text;
 }
 
+TEST(Onnx, WeightsAreReadWhereTheFileHasThemWhateverTheirAlignment) {
+  std::set<size_t> alignments;
+  for (size_t length = 1; length <= 4; ++length) {
+    const std::string name(length, 'w');
+    const std::string bytes = model({node("Add", {"x", name}, "y")}, {float_tensor(name, {-1})});
+    const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());
+    const rlx::Graph graph = import_model(parse_model({begin, bytes.size()}, nullptr, "m", ""));
+    for (const rlx::Node& at : graph.nodes())
+      if (const Tensor* weight = tensor_of(at)) {
+        const std::byte* place = weight->bytes().data();
+        EXPECT_TRUE(place >= begin && place < begin + bytes.size());
+        alignments.insert(reinterpret_cast<uintptr_t>(place) % 4);
+        EXPECT_EQ(weight->aligned().data<float>()[0], -1);
+      }
+    const auto y = evaluate(graph, {{"x", Tensor::of(DType::f32, {1}, {3})}}).outputs.at("y");
+    EXPECT_EQ(y.at(0), 2);
+  }
+  EXPECT_GT(alignments.size(), 1u);  // or nothing was tried
+}
+
 TEST(Onnx, ExternalDataStaysBesideTheModel) {
   const std::string tensor = message([](pbf_writer& out) {
     out.add_int64(1, 1);

@@ -1,7 +1,6 @@
 #include "rlx/import/onnx/tensor_reader.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 namespace rlx::onnx {
@@ -154,12 +153,7 @@ Tensor TensorReader::of_bytes(const Raw& raw, DType dtype, int64_t count,
     wire_.fail_at(raw.offset, "tensor '", raw.data.name, "' needs ", needed,
                   " bytes, the file has ", bytes.size());
   const Shape shape(raw.dims.begin(), raw.dims.end());
-  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
-  const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(bytes_of(dtype), 8));
-  if (address % alignment == 0 && needed > 0) return Tensor::view(dtype, shape, bytes, owner);
-  Tensor copy(dtype, shape);
-  if (needed > 0) std::memcpy(copy.mutable_bytes().data(), bytes.data(), needed);
-  return copy;
+  return needed > 0 ? Tensor::view(dtype, shape, bytes, owner) : Tensor(dtype, shape);
 }
 
 // 16-bit floats come as their bits in int32_data; complex numbers as two floats.
