@@ -142,6 +142,10 @@ std::vector<OpCase> while_cases() {
                run(1e4, true)),
       composed("while_loop", {times(0), condition(true), normal(x)}, "a count of 0", 1,
                run(1e4, false)),
+      composed("while_loop", {times(3), condition(true), normal(f32({0, 3}))}, "nothing in it", 1,
+               run(1e4, true)),
+      composed("while_loop", {times(9), condition(true), normal(f32({31, 65}))}, "many elements", 1,
+               run(1e5, true)),
       composed("while_loop", {condition(true), normal(x)}, "without a count", 1, no_most),
       composed("while_loop", {times(4), normal(f16({5, 7})), normal(f16({5, 7}))},
                "a count only, f16, stacked", 4, counted),
@@ -196,6 +200,7 @@ std::vector<OpCase> branch_cases() {
 
 std::vector<OpCase> control_cases() {
   const TensorType x = f32({3, 65}), half = f16({5, 7}), symbolic = f32({"n", 3});
+  const TensorType none = f32({0, 3}), many = f32({31, 65});
   const auto halve = [](Value v, Value) { return v * scalar(v, 0.5); };
   const auto add_iteration = [](Value v, Value i) { return v + cast(i, v.dtype()); };
   const Attrs two = {{"then", two_results(x, false)}, {"else", two_results(x, true)}};
@@ -204,12 +209,15 @@ std::vector<OpCase> control_cases() {
       {"if_else", {condition(false), normal(x)}, tanh_or_double(x), "the second body", 1, 2},
       {"if_else", {condition(true), normal(half)}, tanh_or_double(half), "f16", 1, 2},
       {"if_else", {condition(false), normal(x), normal(x)}, two, "two operands, two results"},
-      {"if_else", {condition(true), normal(f32({0}))}, tanh_or_double(f32({0})), "nothing to do"},
+      {"if_else", {condition(true), normal(none)}, tanh_or_double(none), "nothing to do"},
+      {"if_else", {condition(true), normal(many)}, tanh_or_double(many), "many elements", 1, 2},
       {"loop", {times(5), normal(x)}, loop_of(x, halve), "five times"},
       {"loop", {times(0), normal(x)}, loop_of(x, halve), "not once"},
       {"loop", {times(1), normal(half)}, loop_of(half, halve), "once, f16"},
       {"loop", {times(4), normal(x)}, loop_of(x, add_iteration), "the iteration is a number", 4},
       {"loop", {times(3), normal(i32({7}))}, loop_of(i32({7}), add_iteration), "integers"},
+      {"loop", {times(2), normal(none)}, loop_of(none, halve), "nothing to do"},
+      {"loop", {times(3), normal(many)}, loop_of(many, halve), "many elements"},
       {"loop", {times(3), normal(symbolic)}, loop_of(symbolic, halve), "symbolic"},
   };
   cases.back().symbols = {{"n", 5}};

@@ -92,6 +92,10 @@ std::vector<OpCase> qlinear_matmul_cases() {
            bytes(DType::i8, {5, 4}), number(0.125), byte(DType::i8, 0), number(2),
            byte(DType::u8, 10)},
           "a batch; halves are rounded to even"),
+      row({bytes(DType::u8, {0, 33}), number(0.013), byte(DType::u8, 113),
+           bytes(DType::u8, {33, 9}), number(0.017), byte(DType::u8, 114), number(0.31),
+           byte(DType::u8, 118)},
+          "nothing in it"),
   };
 }
 
@@ -119,6 +123,14 @@ std::vector<OpCase> qlinear_conv_cases() {
            bytes(DType::i8, {3, 1, 2, 2}), number(0.02), byte(DType::i8, 0), number(0.07),
            byte(DType::u8, 128), bias},
           {.groups = 3}, "depthwise"),
+      row({bytes(DType::u8, {0, 2, 7}), number(0.0037), byte(DType::u8, 132),
+           bytes(DType::u8, {3, 2, 3}), number(0.0017), byte(DType::u8, 120), number(0.0161),
+           byte(DType::u8, 123)},
+          {}, "an empty batch"),
+      row({bytes(DType::u8, {2, 2, 27, 25}), number(0.0037), byte(DType::u8, 132),
+           bytes(DType::i8, {3, 2, 3, 3}), number(0.0017), byte(DType::i8, 2), number(0.0161),
+           byte(DType::u8, 123), bias},
+          {.strides = {2, 1}}, "more than a workgroup"),
   };
 }
 
@@ -133,6 +145,7 @@ std::vector<OpCase> requantise_cases() {
       row({sums, number(0.5), byte(DType::u8, 10)}, "halves, and both ends of u8"),
       row({sums, number(0.25), byte(DType::i8, -1)}, "quarters, and both ends of i8"),
       row({normal(i32({0, 3})), number(1), byte(DType::i8, 0)}, "an empty tensor"),
+      row({normal(i32({31, 65})), number(0.3), byte(DType::u8, 2)}, "more than a workgroup"),
   };
 }
 

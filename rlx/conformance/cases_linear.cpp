@@ -328,6 +328,7 @@ std::vector<OpCase> solve_cases() {
       {"dense_solve", {normal(f32({2, 0, 0})), normal(f32({2, 0}))}, {}, "no equations", 1},
       {"det", {regular(1, 5)}, {}, "one matrix", 25},
       {"det", {regular(3, 4)}, {}, "a batch", 16},
+      {"det", {regular(70, 4)}, {}, "a large batch", 16},
       {"det", {normal(f32({3, 1, 1}))}, {}, "single numbers"},
       {"det",
        {given(Tensor::of(DType::f32, {2, 2}, {1, 2, 2, 4}))},

@@ -113,7 +113,10 @@ std::vector<OpCase> max_pool_gradient_cases() {
     const CaseInput dy = normal({DType::f32, indices.type().shape});
     return OpCase{"max_pool_gradient", {dy, given(indices)}, attrs, why, 2};
   };
+  Tensor many(DType::i64, {1, 1, 400});
+  for (int64_t i = 0; i < many.count(); ++i) many.set_integer(i, 2 * i + i % 2);
   return {
+      row(many, with({2}, {{"strides", Ints{2}}}), {1, 1, 800}, "more than a workgroup"),
       row(Tensor::of(DType::i64, {1, 1, 3}, {1, 1, 3}), with({2}), {1, 1, 4},
           "two windows chose one element"),
       row(Tensor::of(DType::i64, {1, 2, 2}, {0, 3, 5, 7}), with({2}, {{"strides", Ints{2}}}),
@@ -166,6 +169,8 @@ std::vector<OpCase> max_unpool_cases() {
       composed("max_unpool", {normal(f16({1, 1, 2, 2})), indices}, "f16", 1, to({1, 1, 5, 5})),
       composed("max_unpool", {normal(f32({2, 3, 6, 4}))}, "what max_pool left", 1, back),
       composed("max_unpool", {normal(f32({1, 2, 7, 5}))}, "into a larger shape", 1, back_to_odd),
+      composed("max_unpool", {normal(f32({0, 3, 6, 4}))}, "nothing in it", 1, back),
+      composed("max_unpool", {normal(f32({2, 3, 20, 14}))}, "more than a workgroup", 1, back),
   };
 }
 

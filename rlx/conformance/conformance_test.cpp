@@ -41,6 +41,26 @@ TEST(ConformanceRows, EveryOpAndCompositionHasAtLeastThreeRows) {
   }
 }
 
+// But for those that have no operands but numbers which say how much to make.
+TEST(ConformanceRows, EveryOpHasARowWithNothingInItAndOneOfMoreThanAWorkgroup) {
+  const std::set<std::string> made_of_numbers{"cosine_window", "float_range", "random_normal",
+                                              "random_uniform", "range"};
+  std::map<std::string, std::pair<int64_t, int64_t>> least_and_most;
+  for (const OpCase& row : op_cases())
+    for (const CaseInput& input : row.inputs) {
+      if (input.fill == CaseInput::Fill::absent) continue;
+      const int64_t elements = count(bound(input.type.shape, row.symbols));
+      auto& [least, most] = least_and_most.try_emplace(row.op, elements, elements).first->second;
+      least = std::min(least, elements);
+      most = std::max(most, elements);
+    }
+  for (const auto& [op, seen] : least_and_most) {
+    if (made_of_numbers.count(op)) continue;
+    EXPECT_EQ(seen.first, 0) << op;
+    EXPECT_GT(seen.second, 256) << op;
+  }
+}
+
 TEST(ConformanceRows, EveryRowSaysWhy) {
   for (const OpCase& row : op_cases()) EXPECT_FALSE(row.why.empty()) << describe(row);
 }
