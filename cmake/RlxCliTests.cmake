@@ -15,7 +15,7 @@ set_tests_properties(cli.examples PROPERTIES LABELS examples TIMEOUT 300)
 
 add_test(NAME cli.ops
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/ops.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
-set_tests_properties(cli.ops PROPERTIES LABELS cli TIMEOUT 1200 SKIP_RETURN_CODE 77)
+set_tests_properties(cli.ops PROPERTIES LABELS cli TIMEOUT 1200 COST 100)  # long, so begun early
 add_test(NAME cli.onnx
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/onnx.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.onnx PROPERTIES LABELS cli TIMEOUT 1200 SKIP_RETURN_CODE 77)
@@ -28,4 +28,4 @@ set_tests_properties(cli.install PROPERTIES LABELS cli TIMEOUT 600 ENVIRONMENT C
 add_test(NAME cli.real-models
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/real-models.sh $<TARGET_FILE:rlx>
           ${PROJECT_BINARY_DIR}/examples ${PROJECT_SOURCE_DIR})
-set_tests_properties(cli.real-models PROPERTIES LABELS cli TIMEOUT 1800 SKIP_RETURN_CODE 77)
+set_tests_properties(cli.real-models PROPERTIES LABELS cli TIMEOUT 1800 COST 100 SKIP_RETURN_CODE 77)

@@ -68,16 +68,16 @@ void list_ops(const OpsOptions& options, Context& context) {
   support.progress = [&](size_t done, size_t all) {
     context.show_progress(text("row ", done, " of ", all));
   };
-  if (options.details) {
-    support.gradients = true;
-    support.details = [&](const OpCase& row, const Device& device, bool gradient,
-                          const CaseResult& result) {
-      context.show_progress("");
-      context.out << name(result.outcome) << (gradient ? " gradient" : "") << " on "
-                  << device.name() << ": " << describe(row)
-                  << (result.detail.empty() ? "" : "\n    " + result.detail) << '\n';
-    };
-  }
+  support.gradients = options.details;
+  support.details = [&](const OpCase& row, const Device& device, bool gradient,
+                        const CaseResult& result) {
+    if (!result.right()) context.exit_code = 1;
+    if (!options.details && result.right()) return;
+    context.show_progress("");
+    (options.details ? context.out : context.err)
+        << name(result.outcome) << (gradient ? " gradient" : "") << " on " << device.name() << ": "
+        << describe(row) << (result.detail.empty() ? "" : "\n    " + result.detail) << '\n';
+  };
   const SupportTable table =
       support_table(chosen_rows(options), catalog(), chosen_devices(options, context), support);
   context.show_progress("");
@@ -104,7 +104,7 @@ void add_ops_command(CLI::App& app, Context& context) {
   command->add_flag("--times", options->times, "Time the kernels against a copy of as many bytes");
   command->add_flag("--json", options->json, "Print one JSON array");
   command->add_option("--device", options->devices, "Try this device; may be repeated (all)")
-      ->take_all();
+      ->allow_extra_args(false);
   command->callback([options, &context] { list_ops(*options, context); });
 }
 

@@ -56,6 +56,8 @@ block() { awk -v start="\`\`\`$1" '$0 == start { on = 1; next } on && /^```/ { e
   echo 'cmake_minimum_required(VERSION 3.25)'
   echo 'project(app LANGUAGES CXX)'
   block cmake
+  echo 'add_library(plugin SHARED app.cpp)'
+  echo 'target_link_libraries(plugin PRIVATE rlx::rlx)'
 } >"$work/app/CMakeLists.txt"
 {
   echo '#include <iostream>'
