@@ -12,3 +12,4 @@
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
+#include "rlx/tensor/strings.h"

@@ -46,7 +46,9 @@ constexpr std::string_view kPromised =
     "softmax_cross_entropy binary_cross_entropy_with_logits mse huber dropout quantise dequantise "
     "fake_quantise "
     // sequences and control flow
-    "lstm gru rnn if_else while_loop scan loop";
+    "lstm gru rnn if_else while_loop scan loop "
+    // strings
+    "normalise_text text_to_numbers numbers_to_text";
 
 TEST(Catalogue, HasEveryOpThatWasPromised) {
   const OpSet ops = catalog();

@@ -44,6 +44,7 @@ std::vector<OpCase> scatter_cases();
 std::vector<OpCase> search_cases();
 std::vector<OpCase> shape_cases();
 std::vector<OpCase> signal_cases();
+std::vector<OpCase> text_cases();
 std::vector<OpCase> vision_cases();
 
 std::span<const CaseFamily> case_families() {
@@ -67,6 +68,7 @@ std::span<const CaseFamily> case_families() {
       {"search", search_cases},            //
       {"shape", shape_cases},              //
       {"signal", signal_cases},            //
+      {"text", text_cases},                //
       {"vision", vision_cases},            //
   };
   return kFamilies;

@@ -56,6 +56,8 @@ const OpDef& mean_op();
 const OpDef& mean_square_op();
 const OpDef& non_max_suppression_op();
 const OpDef& non_zero_op();
+const OpDef& normalise_text_op();
+const OpDef& numbers_to_text_op();
 const OpDef& one_hot_op();
 const OpDef& pad_op();
 const OpDef& prod_op();
@@ -87,6 +89,7 @@ const OpDef& squeeze_op();
 const OpDef& stop_gradient_op();
 const OpDef& sum_op();
 const OpDef& sum_square_op();
+const OpDef& text_to_numbers_op();
 const OpDef& tile_op();
 const OpDef& top_k_op();
 const OpDef& transpose_op();
@@ -155,6 +158,8 @@ constexpr Definition kOps[] = {
     mean_square_op,          //
     non_max_suppression_op,  //
     non_zero_op,             //
+    normalise_text_op,       //
+    numbers_to_text_op,      //
     one_hot_op,              //
     pad_op,                  //
     prod_op,                 //
@@ -186,6 +191,7 @@ constexpr Definition kOps[] = {
     stop_gradient_op,        //
     sum_op,                  //
     sum_square_op,           //
+    text_to_numbers_op,      //
     tile_op,                 //
     top_k_op,                //
     transpose_op,            //

@@ -385,6 +385,17 @@ Value non_zero(Value x);  // [rank, count]: where the elements are that are not 
 Value non_max_suppression(Value boxes, Value scores, Value most = {}, Value overlap = {},
                           Value least = {}, bool centred = false);
 
+// Strings are bytes, u8[..., length], as rlx/tensor/strings.h keeps them.
+struct NormaliseTextOptions {
+  std::string letter_case = "none";  // of what is left: lower, upper
+  Strings stopwords = {};            // these strings are left out
+  bool case_sensitive = false;       // is "Monday" another than "monday"?
+};
+// Of strings [C] or [1, C] those that are no stopwords; one that is empty where none is left.
+Value normalise_text(Value text, const NormaliseTextOptions& options = {});
+Value text_to_numbers(Value text, DType dtype);  // "1e-5", "-INF", "NaN"; another word is an Error
+Value numbers_to_text(Value x);                  // the fewest digits that read back
+
 // Windows over 1, 2 or 3 spatial dims. Empty lists are ones, or no pads; pads are before each dim,
 // then after each: top, left, bottom, right. auto_pad is same_upper, same_lower or valid.
 struct ConvOptions {

@@ -262,6 +262,9 @@ class Importer {
       } else if (item->value.present()) {
         captured.push_back(item->value);
         scope.items[name] = graph.input("outer." + name, item->value.type());
+      } else if (item->text.present()) {
+        captured.push_back(item->text);
+        scope.items[name] = tensor_item(graph.input("outer." + name, item->text.type()), true);
       } else {
         scope.items[name] = *item;
       }

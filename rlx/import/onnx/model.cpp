@@ -1,5 +1,9 @@
 #include "rlx/import/onnx/model.h"
 
+#include <algorithm>
+
+#include "rlx/tensor/strings.h"
+
 namespace rlx::onnx {
 namespace {
 
@@ -35,6 +39,21 @@ std::string elem_type_name(int elem_type) {
   for (const ElemType& type : kElemTypes)
     if (type.number == elem_type) return type.name;
   return "type " + std::to_string(elem_type);
+}
+
+Tensor padded_strings(const std::string& name, const Shape& shape,
+                      const std::vector<std::string>& strings) {
+  constexpr size_t kMostPadding = 64;
+  size_t bytes = 0, longest = 0;
+  for (const std::string& string : strings) {
+    bytes += string.size() + 1;
+    longest = std::max(longest, string.size());
+  }
+  if (longest * strings.size() > kMostPadding * bytes)
+    fail(ErrorKind::limit, "tensor '", name, "': its ", strings.size(),
+         " strings would all be as long as the longest, ", longest, " bytes, which is more than ",
+         kMostPadding, " times what they are");
+  return tensor_of_strings(shape, strings);
 }
 
 }  // namespace rlx::onnx

@@ -16,13 +16,12 @@ namespace rlx::onnx {
 
 struct Graph;
 
-// A tensor, or the strings of one: those are no dtype of ours.
+// Strings are no dtype of ours: their tensor has the bytes, as rlx/tensor/strings.h keeps them.
 struct TensorData {
   std::string name;
   Tensor tensor;
   bool is_string = false;
-  Shape shape;
-  std::vector<std::string> strings = {};
+  Shape shape;  // of the strings, where they are some
 };
 
 struct SparseTensor {
@@ -104,6 +103,11 @@ constexpr int kStringType = 8;
 // The dtype of ONNX's number for one; none for those rlx has no tensors of (strings, 128-bit …).
 std::optional<DType> dtype_of(int elem_type);
 std::string elem_type_name(int elem_type);
+
+// Strings of a file as bytes. All are as long as the longest then: an Error where that is far more
+// than they are in the file.
+Tensor padded_strings(const std::string& name, const Shape& shape,
+                      const std::vector<std::string>& strings);
 
 // Reads a model; external data is looked for beside the file, and mapped. A wrong file is an Error
 // of kind invalid_model that names the byte.

@@ -84,6 +84,9 @@ Items infinite(Site site) {
       is_inf(site.in(0), site.flag("detect_positive", true), site.flag("detect_negative", true))};
 }
 
+Items to_text(Site site) {
+  return {tensor_item(site.is_text(0) ? site.text_in(0) : numbers_to_text(site.in(0)), true)};
+}
 Items cast_operator(Site site) {
   int64_t to = 0;
   if (site.opset < 6) {
@@ -96,16 +99,17 @@ Items cast_operator(Site site) {
   } else {
     to = site.integer("to");
   }
+  if (to == kStringType) return to_text(site);
   const std::optional<DType> dtype = dtype_of(static_cast<int>(to));
-  if (!dtype || site.inputs.at(0).strings)
-    site.fail_node("casts between numbers only, to ", elem_type_name(static_cast<int>(to)));
+  if (!dtype) site.fail_node("does not cast to ", elem_type_name(static_cast<int>(to)));
+  if (site.is_text(0)) return {text_to_numbers(site.text_in(0), *dtype)};
   Item result = cast(site.in(0), *dtype);
   if (is_float(*dtype) && is_integer(site.in(0).dtype())) result.integers = site.in(0);
   return {result};
 }
 Items cast_like(Site site) {
-  if (site.inputs.at(0).strings || site.inputs.at(1).strings)
-    site.fail_node("casts between numbers only");
+  if (site.is_text(1)) return to_text(site);
+  if (site.is_text(0)) return {text_to_numbers(site.text_in(0), site.in(1).dtype())};
   return {cast(site.in(0), site.in(1).dtype())};
 }
 

@@ -18,11 +18,13 @@ Items constant_operator(Site site) {
   };
   for (const Attribute& attribute : site.node.attributes) {
     const std::string& name = attribute.name;
-    if (name == "value" && attribute.t) {
-      if (!attribute.t->is_string) return {site.constant(attribute.t->tensor)};
-      Item item;
-      item.strings = std::make_shared<const TensorData>(*attribute.t);
-      return {item};
+    if (name == "value" && attribute.t)
+      return {tensor_item(site.constant(attribute.t->tensor), attribute.t->is_string)};
+    if (name == "value_string")
+      return {tensor_item(site.constant(padded_strings(name, {}, {attribute.s})), true)};
+    if (name == "value_strings") {
+      const Shape shape{static_cast<int64_t>(attribute.strings.size())};
+      return {tensor_item(site.constant(padded_strings(name, shape, attribute.strings)), true)};
     }
     if (name == "value_float") return {site.scalar(DType::f32, attribute.f)};
     if (name == "value_int") {
@@ -39,6 +41,7 @@ Items constant_operator(Site site) {
 
 Tensor fill_value(Site site) {
   const Attribute* value = site.attribute("value");
+  if (value && value->t && value->t->is_string) site.fail_node("does not make strings");
   return value && value->t ? value->t->tensor : Tensor::scalar(DType::f32, 0);
 }
 Items constant_of_shape(Site site) {

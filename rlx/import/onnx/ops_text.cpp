@@ -1,4 +1,4 @@
-// ONNX operators on text that has become numbers.
+// ONNX operators on text, and on text that has become numbers.
 
 #include <algorithm>
 
@@ -90,10 +90,23 @@ Items tf_idf(Site site) {
   return {vector ? squeeze(y, {0}) : y};
 }
 
+Items string_normalizer(Site site) {
+  const std::string action = site.string("case_change_action", "NONE");
+  if (action != "NONE" && action != "LOWER" && action != "UPPER")
+    site.fail_node("case_change_action is '", action, "'");
+  const char* letter_case = action == "LOWER" ? "lower" : action == "UPPER" ? "upper" : "none";
+  const Value kept =
+      normalise_text(site.text_in(0), {.letter_case = letter_case,
+                                       .stopwords = site.strings("stopwords"),
+                                       .case_sensitive = site.flag("is_case_sensitive")});
+  return {tensor_item(kept, true)};
+}
+
 }  // namespace
 
 std::span<const Operator> text_operators() {
-  static constexpr Operator kOperators[] = {{"TfIdfVectorizer", tf_idf}};
+  static constexpr Operator kOperators[] = {{"StringNormalizer", string_normalizer},
+                                            {"TfIdfVectorizer", tf_idf}};
   return kOperators;
 }
 

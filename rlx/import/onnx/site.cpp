@@ -9,10 +9,17 @@ namespace rlx::onnx {
 
 Value NodeSite::in(size_t i) const {
   if (!has(i)) fail_node("input ", i, " is missing");
+  if (is_text(i))
+    fail_node("input ", i,
+              " is of strings, which only Cast, CastLike, Identity and StringNormalizer take");
   if (!inputs[i].value.present()) fail_node("input ", i, " must be a tensor of numbers");
   return inputs[i].value;
 }
 Value NodeSite::maybe(size_t i) const { return has(i) ? in(i) : Value{}; }
+Value NodeSite::text_in(size_t i) const {
+  if (!is_text(i)) fail_node("input ", i, " must be a tensor of strings");
+  return inputs[i].text;
+}
 
 const Items& NodeSite::sequence(size_t i) const {
   if (!has(i) || !inputs[i].sequence) fail_node("input ", i, " must be a sequence");

@@ -19,13 +19,19 @@ struct Item {
   Value value = {};
   Value integers = {};  // those that a tensor of floats was cast from
   std::shared_ptr<const std::vector<Item>> sequence = {};
-  std::shared_ptr<const TensorData> strings = {};
+  Value text = {};       // of strings, their bytes: few operators know what to do with it
   bool is_none = false;  // an optional without an element
 
   Item() = default;
   Item(Value v) : value(v) {}  // NOLINT(google-explicit-constructor): most items are tensors
-  bool present() const { return value.present() || sequence || strings; }
+  bool present() const { return value.present() || sequence || text.present(); }
 };
+// A tensor of numbers or of strings.
+inline Item tensor_item(Value value, bool is_string) {
+  Item item(is_string ? Value{} : value);
+  if (is_string) item.text = value;
+  return item;
+}
 using Items = std::vector<Item>;
 
 // Bodies of If, Loop or Scan as graphs of their own, and the outer values they read, which come
@@ -49,8 +55,10 @@ class NodeSite {
   std::function<Item(const std::string& name)> named = {};
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].present(); }
-  Value in(size_t i) const;               // must be there
-  Value maybe(size_t i) const;            // absent: none
+  Value in(size_t i) const;     // must be there
+  Value maybe(size_t i) const;  // absent: none
+  bool is_text(size_t i) const { return has(i) && inputs[i].text.present(); }
+  Value text_in(size_t i) const;          // must be strings
   const Items& sequence(size_t i) const;  // must be one
   Values all_inputs(size_t from = 0) const;
   size_t outputs() const { return node.outputs.size(); }

@@ -30,17 +30,21 @@ Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input) {
 // Integers that shapes may need are constants, known at once; the rest are weights.
 Item source(const TensorData& data, rlx::Graph& graph, bool weight) {
   constexpr int64_t kSmall = 64;
-  if (data.is_string) {
-    Item item;
-    item.strings = std::make_shared<const TensorData>(data);
-    return item;
-  }
   const bool small = data.tensor.count() <= kSmall;
-  if (!weight || data.name.empty() || small) return graph.constant(data.tensor, "");
-  return graph.weight(data.name, data.tensor);
+  const bool constant = !weight || data.name.empty() || small;
+  return tensor_item(
+      constant ? graph.constant(data.tensor, "") : graph.weight(data.name, data.tensor),
+      data.is_string);
 }
 
 Tensor dense(const SparseTensor& sparse) {
+  const auto per_value =
+      static_cast<int64_t>(sparse.indices.shape.size() == 1 ? 1 : sparse.shape.size());
+  if (sparse.values.is_string || sparse.indices.is_string)
+    fail(ErrorKind::unsupported, "sparse tensor '", sparse.values.name, "' is of strings");
+  if (sparse.indices.tensor.count() != sparse.values.tensor.count() * per_value)
+    fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "' has ",
+         sparse.values.tensor.count(), " values and ", sparse.indices.tensor.count(), " indices");
   Tensor tensor(sparse.values.tensor.dtype(), sparse.shape);
   const Tensor &values = sparse.values.tensor, &indices = sparse.indices.tensor;
   const Shape strides = strides_of(sparse.shape);
@@ -58,21 +62,27 @@ Tensor dense(const SparseTensor& sparse) {
   return tensor;
 }
 
+bool is_string(const TypeInfo& type) {
+  return type.element ? is_string(*type.element) : type.elem_type == kStringType;
+}
+
 // A sequence or an optional among the inputs.
 Item elements(const ValueInfo& info, const ElementTypes& given, rlx::Graph& graph) {
   Item item;
   item.is_none = !given.present;
   if (item.is_none) return item;
+  const bool strings = is_string(info.type);
   const TypeInfo* type = &info.type;
   if (type->kind == Kind::optional && type->element) type = type->element.get();
   if (type->kind == Kind::tensor) {
     require(given.types.size() == 1, "input '", info.name, "' has one element, it is given ",
             given.types.size());
-    return graph.input(info.name, given.types[0]);
+    return tensor_item(graph.input(info.name, given.types[0]), strings);
   }
   Items sequence;
   for (size_t k = 0; k < given.types.size(); ++k)
-    sequence.emplace_back(graph.input(element_name(info.name, k), given.types[k]));
+    sequence.push_back(
+        tensor_item(graph.input(element_name(info.name, k), given.types[k]), strings));
   item.sequence = std::make_shared<const Items>(std::move(sequence));
   return item;
 }
@@ -93,7 +103,7 @@ void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& 
   if (scope.items.count(info.name)) return;  // an initializer gives it its value
   if (const auto known = options.known_inputs.find(info.name);
       known != options.known_inputs.end()) {
-    scope.items[info.name] = graph.constant(known->second, "");
+    scope.items[info.name] = tensor_item(graph.constant(known->second, ""), is_string(info.type));
     return;
   }
   if (const auto given = options.sequence_inputs.find(info.name);
@@ -101,18 +111,21 @@ void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& 
     scope.items[info.name] = elements(info, given->second, graph);
     return;
   }
-  const std::optional<DType> dtype = dtype_of(info.type.elem_type);
+  const bool strings = is_string(info.type);
+  const std::optional<DType> dtype = strings ? DType::u8 : dtype_of(info.type.elem_type);
   if (info.type.kind != Kind::tensor || !dtype)
-    fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers");
+    fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers or strings");
   if (!info.type.shape)
     fail(ErrorKind::unsupported, "input '", info.name, "' has no shape, not even a rank");
-  scope.items[info.name] = graph.input(info.name, {*dtype, dims_of(*info.type.shape, info.name)});
+  TensorType type{*dtype, dims_of(*info.type.shape, info.name)};
+  if (strings) type.shape.emplace_back(symbol_name(info.name + "_bytes"));
+  scope.items[info.name] = tensor_item(graph.input(info.name, type), strings);
 }
 
 void add_output(const std::string& name, rlx::Graph& graph, const Scope& scope) {
   const Item* item = scope.find(name);
   if (!item || !item->sequence) {
-    graph.output(name, tensor_named(name, scope));
+    graph.output(name, item && item->text ? item->text : tensor_named(name, scope));
     return;
   }
   for (size_t k = 0; k < item->sequence->size(); ++k) {

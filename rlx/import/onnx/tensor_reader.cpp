@@ -14,6 +14,7 @@ struct TensorReader::Raw {
   std::optional<data_view> raw;
   std::vector<double> reals;      // float_data, double_data
   std::vector<int64_t> integers;  // int32_data, int64_data, uint64_data
+  std::vector<std::string> strings;
   std::map<std::string, std::string> external;
   bool is_external = false;
 };
@@ -44,7 +45,7 @@ void TensorReader::tensor_field(pbf_reader& in, Raw& raw) {
           [](pbf_reader& r) { return r.get_int32(); }, raw.integers);
       break;
     case 6:
-      raw.data.strings.push_back(in.get_string());
+      raw.strings.push_back(in.get_string());
       break;
     case 7:
       Wire::int64s(in, raw.integers);
@@ -124,9 +125,10 @@ TensorData TensorReader::assemble(Raw& raw) {
   data.shape = Shape(raw.dims.begin(), raw.dims.end());
   if (raw.elem_type == kStringType) {
     data.is_string = true;
-    if (static_cast<int64_t>(data.strings.size()) != count)
+    if (static_cast<int64_t>(raw.strings.size()) != count)
       wire_.fail_at(raw.offset, "tensor '", data.name, "' of ", count, " strings has ",
-                    data.strings.size());
+                    raw.strings.size());
+    data.tensor = padded_strings(data.name, data.shape, raw.strings);
     return data;
   }
   const std::optional<DType> dtype = dtype_of(raw.elem_type);
