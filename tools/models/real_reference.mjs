@@ -10,6 +10,7 @@ const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 const folder = join(root, 'tests', 'models', 'real')
 const { InferenceSession, Tensor } = createRequire(join(process.env.NODE_PATH, 'x.js'))('onnxruntime-node')
 const options = { graphOptimizationLevel: 'disabled', intraOpNumThreads: 1, logSeverityLevel: 3 }
+const optimised = { graphOptimizationLevel: 'all' }
 const open = (file, more) => InferenceSession.create(join(packages, file), { ...options, ...more })
 const f32 = (data, dims) => new Tensor('float32', data, dims)
 const short = (x) => Number(x.toPrecision(9))
@@ -32,21 +33,38 @@ function spread(first, second) {
   return Math.sqrt(apart / size)
 }
 
+// Every element moved by one rounding, up or down, in one of many ways.
+const ways = [1, 2, 3, 4, 5, 6, 7, 8]
+const moved = (data, way) => data.map((x, i) => x * (1 + (Math.imul(i + 1, 2654435761 + 2 * way) & 65536 ? 2 ** -23 : -(2 ** -23))))
+// How far roundings move a result, of the largest magnitude of it: how far it is from each of the others.
+const noise = (largest, first, others) =>
+  short(Math.max(...others.map((other) => first.reduce((most, x, i) => Math.max(most, Math.abs(x - other[i])), 0))) / largest)
+const largest_of = (data) => data.reduce((most, x) => Math.max(most, Math.abs(x)), 0)
+
 async function network(name) {
   const { file, inputs, answer, quantised } = networks[name]
-  const feeds = Object.fromEntries(Object.entries(inputs()).map(([input, { dims, data }]) => [input, f32(data, dims)]))
-  const results = await (await open(file)).run(feeds)
-  const outputs = Object.fromEntries(Object.entries(results).map(([output, { dims, data }]) => [output, sample(dims, data, step_of(data.length, 400))]))
+  const feeds = (change) => Object.fromEntries(Object.entries(inputs()).map(([input, { dims, data }]) => [input, f32(change(data), dims)]))
+  const as_is = feeds((data) => data)
+  const plain = await open(file)
+  const results = await plain.run(as_is)
+  const others = [await (await open(file, optimised)).run(as_is)]
+  for (const way of quantised ? [] : ways) others.push(await plain.run(feeds((data) => moved(data, way))))
+  const outputs = Object.fromEntries(
+    Object.entries(results).map(([output, { dims, data }]) => [output, sample(dims, data, step_of(data.length, 400))]),
+  )
   const entries = { answer: answer?.(results) ?? null, outputs }
-  if (quantised) entries.spread = short(spread(results, await (await open(file, { graphOptimizationLevel: 'all' })).run(feeds)))
+  if (quantised) entries.spread = short(spread(results, others[0]))
+  else
+    entries.noise = Math.max(
+      ...Object.entries(results).map(([output, { data }]) => noise(largest_of(data), data, others.map((other) => other[output].data))),
+    )
   store(name, entries)
   return results
 }
 
-async function listener(name) {
+async function levels_of(name, samples, more) {
   const { file, carried, context, size } = listeners[name]
-  const session = await open(file)
-  const samples = sound()
+  const session = await open(file, more)
   const feeds = Object.fromEntries(Object.keys(carried).map((input) => [input, f32(new Float32Array(2 * size), [2, 1, size])]))
   if (session.inputNames.includes('sr')) feeds.sr = new Tensor('int64', BigInt64Array.of(16000n), [])
   const levels = []
@@ -54,9 +72,16 @@ async function listener(name) {
     const frame = Float32Array.from({ length: context + 512 }, (_, i) => samples[at - context + i] ?? 0)
     const results = await session.run({ ...feeds, input: f32(frame, [1, frame.length]) })
     for (const [input, output] of Object.entries(carried)) feeds[input] = results[output]
-    levels.push(short(results.output.data[0]))
+    levels.push(results.output.data[0])
   }
-  store(name, { levels })
+  return levels
+}
+
+async function listener(name) {
+  const levels = await levels_of(name, sound())
+  const others = [await levels_of(name, sound(), optimised)]
+  for (const way of ways) others.push(await levels_of(name, moved(sound(), way)))
+  store(name, { levels: levels.map(short), noise: noise(1, levels, others) })
 }
 
 // Token by token, as moonshine-js does it.
