@@ -14,6 +14,8 @@ endforeach()
 set_target_properties(rlx_runtime PROPERTIES EXPORT_NAME rlx)
 
 install(TARGETS rlx)
+install(FILES examples/encoder.rlx examples/encoder.safetensors  # what `rlx demo` runs
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/rlx/examples)
 install(TARGETS ${libraries} EXPORT rlx INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(CODE "set(source ${PROJECT_SOURCE_DIR})\nset(folder ${CMAKE_INSTALL_INCLUDEDIR})")
 install(SCRIPT cmake/install_headers.cmake)

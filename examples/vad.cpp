@@ -103,8 +103,10 @@ int main(int argc, char** argv) try {
     std::putchar(".:-=+*#%@@"[std::min(static_cast<size_t>(levels[i] * 10), size_t{9})]);
   }
   std::printf("\n");
-  for (const auto& [begin, end] : find_speech(levels))
+  const auto speech = find_speech(levels);
+  for (const auto& [begin, end] : speech)
     std::printf("speech from %.2f s to %.2f s\n", seconds(begin), seconds(end));
+  if (speech.empty()) std::printf("no speech\n");
   if (argc > 3) {
     std::ofstream file(argv[3]);
     file.precision(9);

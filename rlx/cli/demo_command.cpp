@@ -18,7 +18,8 @@ constexpr int64_t kBatch = 2, kLength = 12, kVocabulary = 100;
 constexpr int kRuns = 5;
 
 Graph load_example() {
-  const std::vector<std::string> files = find_near(kFile);
+  std::vector<std::string> files = find_near(text("share/rlx/", kFile));  // when installed
+  if (files.empty()) files = find_near(kFile);
   if (files.empty())
     fail(ErrorKind::io, "demo: ", kFile, " is neither near the program nor in the current folder");
   return load_rlx(files.front(), catalog());

@@ -26,6 +26,8 @@ configure_and_build() {
 
 quietly "$cmake" --install "$build" --prefix "$prefix"
 "$prefix/bin/rlx" --version
+"$prefix/bin/rlx" demo >/dev/null 2>&1 || wrong "rlx demo does not find what it runs"
+[ -f "$prefix/share/rlx/examples/encoder.rlx" ] || wrong "what rlx demo runs is not installed"
 if grep -rnF -e "$source" -e "$build" "$prefix" --include='*.cmake' --include='*.h'; then wrong "paths of the tree are installed"; fi
 
 cd "$prefix/include"

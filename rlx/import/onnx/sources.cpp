@@ -45,18 +45,28 @@ Tensor dense(const SparseTensor& sparse) {
   if (sparse.indices.tensor.count() != sparse.values.tensor.count() * per_value)
     fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "' has ",
          sparse.values.tensor.count(), " values and ", sparse.indices.tensor.count(), " indices");
-  Tensor tensor(sparse.values.tensor.dtype(), sparse.shape);
   const Tensor &values = sparse.values.tensor, &indices = sparse.indices.tensor;
-  const Shape strides = strides_of(sparse.shape);
+  for (const int64_t extent : sparse.shape)
+    if (extent < 0)
+      fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "' has a dim of ",
+           extent);
+  constexpr int64_t kAlways = 4096, kPerValue = 1024;
+  if (const int64_t elements = count(sparse.shape); elements > kAlways + kPerValue * values.count())
+    fail(ErrorKind::limit, "sparse tensor '", sparse.values.name, "' has ", values.count(),
+         " values for ", sparse.shape, ": more than ", kPerValue, " elements for each");
+  Tensor tensor(values.dtype(), sparse.shape);
   const bool linear = indices.shape().size() == 1;
+  const Shape extents = linear ? Shape{tensor.count()} : sparse.shape;
+  const Shape strides = strides_of(extents);
   for (int64_t i = 0; i < values.count(); ++i) {
-    int64_t at = linear ? indices.integer_at(i) : 0;
-    for (size_t d = 0; !linear && d < strides.size(); ++d)
-      at += indices.integer_at(i * static_cast<int64_t>(strides.size()) + static_cast<int64_t>(d)) *
-            strides[d];
-    if (at < 0 || at >= tensor.count())
-      fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "': index ", at,
-           " is out of range for ", sparse.shape);
+    int64_t at = 0;
+    for (size_t d = 0; d < extents.size(); ++d) {
+      const int64_t index = indices.integer_at(i * per_value + static_cast<int64_t>(d));
+      if (index < 0 || index >= extents[d])
+        fail(ErrorKind::invalid_model, "sparse tensor '", sparse.values.name, "': index ", index,
+             " is out of range for ", sparse.shape);
+      at += index * strides[d];
+    }
     tensor.set(at, values.at(i));
   }
   return tensor;

@@ -165,11 +165,12 @@ TEST(OnnxStrings, DamagedTensorsAreErrors) {
 }
 
 TEST(OnnxStrings, ASparseTensorHasAnIndexForEachNumber) {
-  const auto sparse_model = [](const std::string& values, const std::string& indices) {
+  const auto sparse_model = [](const std::string& values, const std::string& indices,
+                               int64_t extent = 4) {
     const std::string sparse = message([&](pbf_writer& out) {
       out.add_message(1, values);
       out.add_message(2, indices);
-      out.add_int64(3, 4);
+      out.add_int64(3, extent);
     });
     const std::string graph = message([&](pbf_writer& out) {
       out.add_message(1, node("Identity", {"s"}, "y"));
@@ -194,6 +195,14 @@ TEST(OnnxStrings, ASparseTensorHasAnIndexForEachNumber) {
               import_bytes(sparse_model(strings_tensor("s", {2}, {"5", "6"}), list("i", {1, 3})));
             }),
             "sparse tensor 's' is of strings");
+  const auto of_extent = [&](int64_t extent) {
+    return error_of(
+        [&] { import_bytes(sparse_model(float_tensor("s", {5}), list("i", {4}), extent)); });
+  };
+  EXPECT_EQ(of_extent(4), "sparse tensor 's': index 4 is out of range for [4]");
+  EXPECT_EQ(of_extent(-4), "sparse tensor 's' has a dim of -4");
+  EXPECT_EQ(of_extent(int64_t{1} << 40),
+            "sparse tensor 's' has 1 values for [1099511627776]: more than 1024 elements for each");
 }
 
 }  // namespace
