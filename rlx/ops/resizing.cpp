@@ -43,6 +43,7 @@ struct Fraction {
 // The simplest fraction that is the same float, or the nearest with terms up to `most`.
 Fraction fraction_of(double value, int64_t most) {
   const double size = std::abs(value);
+  require(size <= 0x1p30, "resize: a scale or a place of ", value, " is none for a tensor");
   Fraction last{1, 0}, best{static_cast<int64_t>(std::floor(size)), 1};
   double rest = size - std::floor(size);
   while (rest > 1e-9 &&

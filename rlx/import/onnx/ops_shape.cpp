@@ -283,8 +283,12 @@ Value keep_aspect(Site site, const std::string& policy, ResizeOptions options) {
     scale = policy == "not_larger" ? std::min(scale, next) : std::max(scale, next);
   }
   Dims sizes;
-  for (const double extent : extents)
-    sizes.emplace_back(static_cast<int64_t>(std::floor(scale * extent + 0.5)));
+  for (const double extent : extents) {
+    const double size = std::floor(scale * extent + 0.5);
+    if (!(std::abs(size) < 0x1p40))
+      site.fail_node("a scale of ", scale, " for an extent of ", extent, " keeps no aspect ratio");
+    sizes.emplace_back(static_cast<int64_t>(size));
+  }
   options.scales.assign(asked.size(), scale);
   return resize(x, sizes, options);
 }
