@@ -63,6 +63,18 @@ TEST(DataExtent, IsTheSameAfterNodesWent) {
   }
 }
 
+// The product of a shape is the host's, but what has the shape is not computed there for it.
+TEST(DataExtent, MayBePartOfShapeArithmetic) {
+  Graph graph;
+  const Value found = unique(graph.input("x", f32({"n"}))).values;
+  graph.output("y", reshape(found, prod(shape_of(found), {}, true)));
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const TensorMap run = compile(graph, {.device = device}).run({{"x", row({3, 1, 3, 2})}});
+    EXPECT_EQ(elements(run.at("y")), (std::vector<double>{1, 2, 3}));
+  }
+}
+
 TEST(DataExtent, OfALoopWithoutABoundIsTold) {
   Graph body, graph;
   body.input("iteration", i64({}));
