@@ -218,7 +218,7 @@ class Lowering {
     Dim first = operand.layout.offset, last = first;
     for (size_t d = 0; d < operand.shape.size(); ++d) {
       const Dim& stride = operand.layout.strides[d];
-      Dim& end = stride.is_number() && stride.number() < 0 ? first : last;
+      Dim& end = runs_backwards(stride) ? first : last;
       end = end + (operand.shape[d] - 1) * stride;
     }
     const Dim bytes = bytes_of(operand.dtype, last - first + 1, traits_);

@@ -73,12 +73,17 @@ Dim first_of(const Operand& operand, const Shards& shards) {
   return first;
 }
 
+bool runs_backwards(const Dim& stride) {
+  const Interval range = stride.range({});
+  return range.low < 0 && range.high <= 0;
+}
+
 Operand::Window window_of(const Operand& operand, const Shards& shards) {
   Dim lowest = first_of(operand, shards), span = 1;
   for (size_t d = 0; d < shards.starts.size(); ++d) {
     const Dim& stride = operand.layout.strides[d];
     const Dim reach = (shards.extents[d] - 1) * stride;
-    const bool down = stride.is_number() && stride.number() < 0;
+    const bool down = runs_backwards(stride);
     if (down) lowest = lowest + reach;
     span = down ? span - reach : span + reach;
   }

@@ -41,6 +41,67 @@ TEST(DataExtent, IsNewInEveryRun) {
   }
 }
 
+// Passes drop nodes and merge equal ones; what attributes say of their extents comes along.
+TEST(DataExtent, IsTheSameAfterNodesWent) {
+  Graph graph;
+  graph.constant(row({1}));
+  const Value x = graph.input("x", f32({4})), count = graph.input("a count", i64({}));
+  non_zero(x + x);
+  const Value found = non_zero(x), again = non_zero(x);
+  graph.output("found", reshape(found, Dims{found.shape()[1], 1}));
+  graph.output("again", reshape(again, Dims{again.shape()[1], 1}));
+  const Value counted = range(scalar(count, 0), count, scalar(count, 1));
+  graph.output("zeros", expand(scalar(x, 0), counted.shape()));  // nothing else needs the range
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const TensorMap run =
+        compile(graph, {.device = device})
+            .run({{"x", row({-1, 0, 0, 4})}, {"a count", Tensor::scalar(DType::i64, 5)}});
+    EXPECT_EQ(run.at("found").shape(), (Shape{2, 1}));
+    EXPECT_EQ(run.at("again").shape(), (Shape{2, 1}));
+    EXPECT_EQ(run.at("zeros").shape(), Shape{5});
+  }
+}
+
+// The product of a shape is the host's, but what has the shape is not computed there for it.
+TEST(DataExtent, MayBePartOfShapeArithmetic) {
+  Graph graph;
+  const Value found = unique(graph.input("x", f32({"n"}))).values;
+  graph.output("y", reshape(found, prod(shape_of(found), {}, true)));
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const TensorMap run = compile(graph, {.device = device}).run({{"x", row({3, 1, 3, 2})}});
+    EXPECT_EQ(elements(run.at("y")), (std::vector<double>{1, 2, 3}));
+  }
+}
+
+TEST(DataExtent, OfALoopWithoutABoundIsTold) {
+  Graph body, graph;
+  body.input("iteration", i64({}));
+  body.input("condition", boolean({}));
+  const Value x = body.input("x", f32({}));
+  body.output("goes_on", less(x, scalar(x, 10)));
+  for (const char* name : {"next", "row"}) body.output(name, x + x);
+  Tensor most(DType::i64, {});
+  most.set_integer(0, INT64_MAX);
+  const Values out = while_loop(graph.constant(most), graph.input("go", boolean({})),
+                                {graph.input("x", f32({}))}, std::move(body));
+  graph.output("last", out[0]);
+  graph.output("rows", out[1] + out[1]);
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const Program program = compile(graph, {.device = device});
+    TensorMap inputs{{"x", Tensor::scalar(DType::f32, 3)},
+                     {"go", Tensor::scalar(DType::boolean, 1)}};
+    EXPECT_EQ(elements(program.run(inputs).at("rows")), (std::vector<double>{12, 24, 48}));
+    inputs.at("x") = Tensor::scalar(DType::f32, 8);
+    EXPECT_EQ(elements(program.run(inputs).at("rows")), (std::vector<double>{32, 64}));
+    inputs.at("go") = Tensor::scalar(DType::boolean, 0);
+    EXPECT_EQ(program.run(inputs).at("rows").shape(), Shape{0});
+    EXPECT_EQ(program.run(inputs).at("last").at(0), 8);
+  }
+}
+
 TEST(DataExtent, MayBeNothing) {
   Graph graph;
   const Value x = graph.input("x", f32({4}));

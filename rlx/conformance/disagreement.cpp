@@ -37,23 +37,20 @@ TensorMap with_noise(const RandomGraph& random, const Evaluation& clean, uint64_
     tensor = tensor.copy();
     for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, tensor.at(i) * noise.at(i));
   }
-  const Graph noisy = rebuild(
-      random.graph,
-      [&](const Graph& from, int at, const Values& operands, Graph& to) -> std::optional<Values> {
-        const Node& node = from.node(at);
-        const Value first = to.add(node.op, operands, node.attrs);
-        Values results;
-        for (size_t r = 0; r < node.types.size(); ++r) {
-          Value result = first.of(static_cast<int>(r));
-          if (is_float(result.dtype())) {
-            const std::string name = text("noise.", at, '.', r);
-            inputs.emplace(name, noise_like(clean.results[static_cast<size_t>(at)][r], numbers));
-            result = result * to.input(name, result.type());
-          }
-          results.push_back(result);
-        }
-        return results;
-      });
+  const Graph noisy = rebuild(random.graph, [&](const RewriteSite& site) -> std::optional<Values> {
+    const Value first = site.to.add(site.node.op, site.inputs, site.attrs);
+    Values results;
+    for (size_t r = 0; r < site.node.types.size(); ++r) {
+      Value result = first.of(static_cast<int>(r));
+      if (is_float(result.dtype())) {
+        const std::string name = text("noise.", site.at, '.', r);
+        inputs.emplace(name, noise_like(clean.results[static_cast<size_t>(site.at)][r], numbers));
+        result = result * site.to.input(name, result.type());
+      }
+      results.push_back(result);
+    }
+    return results;
+  });
   return evaluate(noisy, inputs).outputs;
 }
 

@@ -112,16 +112,14 @@ RandomGraph with_planted(const RandomGraph& random, uint64_t seed) {
       places.push_back(at);
   if (places.empty()) return random.clone();
   const int place = numbers.pick(places);
-  Graph graph = rebuild(
-      random.graph,
-      [&](const Graph& from, int at, const Values& inputs, Graph& to) -> std::optional<Values> {
-        if (at != place) return std::nullopt;
-        const Value first = to.add(from.node(at).op, inputs, from.node(at).attrs);
-        Values results{to.add(planted_op(), {first})};
-        for (size_t r = 1; r < from.node(at).types.size(); ++r)
-          results.push_back(first.of(static_cast<int>(r)));
-        return results;
-      });
+  Graph graph = rebuild(random.graph, [&](const RewriteSite& site) -> std::optional<Values> {
+    if (site.at != place) return std::nullopt;
+    const Value first = site.to.add(site.node.op, site.inputs, site.attrs);
+    Values results{site.to.add(planted_op(), {first})};
+    for (size_t r = 1; r < site.node.types.size(); ++r)
+      results.push_back(first.of(static_cast<int>(r)));
+    return results;
+  });
   return {std::move(graph), random.inputs};
 }
 
@@ -141,10 +139,9 @@ void expect_only_planted(const RandomGraph& small) {
 TEST(Shrink, FindsTheOneWrongOp) {
   // Without a device: the graph disagrees with itself once the wrong op is left out.
   const auto fails = [](const RandomGraph& random) {
-    const Graph without = rebuild(
-        random.graph,
-        [](const Graph& from, int at, const Values& inputs, Graph&) -> std::optional<Values> {
-          return is_planted(from.node(at)) ? std::optional(inputs) : std::nullopt;
+    const Graph without =
+        rebuild(random.graph, [](const RewriteSite& site) -> std::optional<Values> {
+          return is_planted(site.node) ? std::optional(site.inputs) : std::nullopt;
         });
     const TensorMap with = evaluate(random.graph, random.inputs).outputs;
     for (const auto& [name, tensor] : evaluate(without, random.inputs).outputs)

@@ -124,7 +124,7 @@ TEST_P(Sequence, BodiesMayHoldLoopsThatStack) {
   }
 }
 
-TEST_P(Sequence, StackingWithoutABoundIsRefusedByName) {
+TEST_P(Sequence, StackingWithoutABoundIsLeftToTheHost) {
   Graph body, graph;
   body.input("iteration", i64({}));
   body.input("condition", boolean({}));
@@ -133,9 +133,12 @@ TEST_P(Sequence, StackingWithoutABoundIsRefusedByName) {
   body.output("next", x + scalar(x, 1));
   body.output("row", x);
   graph.output("rows", while_loop({}, {}, {graph.input("x", f32({}))}, std::move(body))[1]);
+  const TensorMap inputs{{"x", Tensor::scalar(DType::f32, 5)}};
+  expect_near(compile(graph, {.device = device()}).run(inputs), evaluate(graph, inputs).outputs);
+  if (device().is_cpu()) return;
   EXPECT_NE(error_of([&] {
-              static_cast<void>(compile(graph, {.device = device()}));
-            }).find("while_loop: stacking needs a bound on the number of iterations"),
+              static_cast<void>(compile(graph, {.device = device(), .strict = true}));
+            }).find("would run on the host: how many rows while_loop stacks depends on the data"),
             std::string::npos);
 }
 

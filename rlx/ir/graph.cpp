@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rlx/ir/host_symbols.h"
+
 namespace rlx {
 namespace {
 
@@ -171,11 +173,8 @@ Inferred infer_types(const OpDef& op, const std::vector<const TensorType*>& inpu
   return inferred;
 }
 
-namespace {
-
-// Gives the elements of a small integer tensor symbols of their own, which a run will bind.
-void make_symbols(GraphData& graph, Value value) {
-  Node& node = graph.nodes[static_cast<size_t>(value.node)];
+void make_symbols(Value value) {
+  Node& node = value.graph->nodes[static_cast<size_t>(value.node)];
   const TensorType& type = value.type();
   const bool countable = is_integer(type.dtype) || type.dtype == DType::boolean;
   if (!countable || !is_concrete(type.shape) || count(concrete(type.shape)) > kMaxHostElements)
@@ -189,6 +188,8 @@ void make_symbols(GraphData& graph, Value value) {
   for (int64_t i = 0; i < elements; ++i) host.elements.emplace_back(text(prefix, '.', i));
   node.host_values[static_cast<size_t>(value.result)] = std::move(host);
 }
+
+namespace {
 
 Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attrs,
              const std::string& name) {
@@ -205,7 +206,7 @@ Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attr
       if (!input.present()) continue;
       const auto& known = input.producer().host_values[static_cast<size_t>(input.result)];
       const bool needed = std::count(op->host_inputs.begin(), op->host_inputs.end(), i) != 0;
-      if (needed && !known) make_symbols(graph, input);
+      if (needed && !known) make_symbols(input);
       if (known) host_values.back() = &*known;
     }
     Attrs completed = complete(*op, attrs);

@@ -30,8 +30,10 @@ Types infer(const InferSite& site) {
   choice(site.attrs, "padding", kPaddings);
   require(is_float(x.dtype) && rank(x) == 4, "grid_sample: x is ", x,
           ", it needs floats [N, C, H, W]");
-  require(is_float(grid.dtype) && rank(grid) == 4 && grid.shape[3].is(2), "grid_sample: grid is ",
-          grid, ", it needs floats [N, H, W, 2]");
+  require(is_float(grid.dtype) && rank(grid) == 4 &&
+              (!grid.shape[3].is_number() || grid.shape[3].is(2)),
+          "grid_sample: grid is ", grid, ", it needs floats [N, H, W, 2]");
+  site.equal(grid.shape[3], 2, text("the last dim of grid ", grid, " holds x and y"));
   site.equal(x.shape[0], grid.shape[0], text("dim 0 of x ", x, " and grid ", grid));
   return {{x.dtype, {x.shape[0], x.shape[1], grid.shape[1], grid.shape[2]}}};
 }

@@ -264,14 +264,44 @@ Operand stack_place(const LowerSite& site, size_t result, const Dim& most) {
   return site.temporary("stack", wide);
 }
 
+// May the stacks be planned for all rows there can be? Exporters write "as long as the condition
+// holds" as the largest integer there is.
+bool can_be_stacked(const LowerSite& site, const Form& form, const Dim& most) {
+  constexpr int64_t kMostRows = 1 << 20;
+  if (form.stacked == 0 || site.out(form.carried).shape[0] == most) return true;
+  return !most.is_number() || most.number() <= kMostRows;
+}
+
+// The loop as one step of the host, whose stacks grow.
+Host loop_on_host(const LowerSite& site, const Dim& most) {
+  const Dim condition = site.node.inputs[1].present() ? host_number(site, 1) : Dim(1);
+  const auto run = [&node = site.node, most, condition](const std::vector<const Tensor*>& inputs,
+                                                        std::vector<Tensor>& results,
+                                                        const SymbolValues& symbols) {
+    Tensor count(DType::i64, {});
+    count.set_integer(0, most.value(symbols));
+    const auto go = Tensor::scalar(DType::boolean, static_cast<double>(condition.value(symbols)));
+    std::vector<const Tensor*> operands = inputs;
+    operands[0] = &count;
+    operands[1] = &go;
+    node.op->reference({*node.op, operands, node.attrs, results, symbols});
+  };
+  Host host{site.node.op->name,
+            run,
+            site.inputs,
+            {},
+            "how many rows while_loop stacks depends on the data",
+            &site.node};
+  for (const Operand& result : site.results) host.results.push_back(result.value);
+  return host;
+}
+
 Steps lower(const LowerSite& site) {
   const Form form(*site.node.op, site.inputs.size(), site.attrs());
   const std::string counter = text("iteration.", site.results[0].value);
   const Dim most = site.node.inputs[0].present() ? max(host_number(site, 0), 0) : kMostIterations;
   const Dim iteration = form.reverse ? most - 1 - Dim(counter) : Dim(counter);
-  if (form.stacked > 0 && most.is(kMostIterations))
-    fail(ErrorKind::unsupported, site.node.op->name,
-         ": stacking needs a bound on the number of iterations");
+  if (form.conditional && !can_be_stacked(site, form, most)) return loop_on_host(site, most);
   Steps steps;
   std::vector<Operand> inputs{{"", -1, DType::i64, Access::read, {}, {}}};
   for (size_t i = form.first; i < site.inputs.size(); ++i) {

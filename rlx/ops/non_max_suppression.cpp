@@ -14,10 +14,12 @@ namespace {
 
 Types infer(const InferSite& site) {
   const TensorType &boxes = site.in(0), &scores = site.in(1);
-  require(is_float(boxes.dtype) && rank(boxes) == 3 && boxes.shape[2].is(4),
+  require(is_float(boxes.dtype) && rank(boxes) == 3 &&
+              (boxes.shape[2].is(4) || !boxes.shape[2].is_number()),
           "non_max_suppression: boxes are ", boxes, ", they need to be floats [B, N, 4]");
   require(is_float(scores.dtype) && rank(scores) == 3, "non_max_suppression: scores are ", scores,
           ", they need to be floats [B, C, N]");
+  site.equal(boxes.shape[2], 4, text("the last dim of boxes ", boxes, " holds corners"));
   site.equal(boxes.shape[0], scores.shape[0], text("batches of ", boxes, " and ", scores));
   site.equal(boxes.shape[1], scores.shape[2], text("boxes of ", boxes, " and ", scores));
   for (size_t i = 2; i < 5; ++i)

@@ -9,7 +9,7 @@
 namespace rlx {
 namespace {
 
-bool forward(const Dim& stride) { return !stride.is_number() || stride.number() >= 0; }
+bool forward(const Dim& stride) { return !runs_backwards(stride); }
 
 bool repeated(const MatrixView& view) {  // the same matrix in every batch
   return std::all_of(view.batch_strides.begin(), view.batch_strides.end(),

@@ -34,9 +34,12 @@ bool is_narrow(DType dtype) { return is_integer(dtype) && bytes_of(dtype) <= 2; 
 // Scale and zero point must not make x larger.
 void require_fits(const InferSite& site, size_t i) {
   const Dims &shape = site.in(0).shape, &other = site.in(i).shape;
-  require(other.size() <= shape.size() && broadcast_shapes(site, shape, other) == shape,
-          site.op.name, ": ", site.op.inputs.names[i], ' ', site.in(i), " does not broadcast to x ",
-          site.in(0));
+  bool fits = other.size() <= shape.size();
+  for (size_t d = 0; fits && d < other.size(); ++d)
+    fits = other[d].is(1) || !shape[d + shape.size() - other.size()].is(1);
+  if (fits) broadcast_shapes(site, shape, other);  // holds a run to dims that are not known yet
+  require(fits, site.op.name, ": ", site.op.inputs.names[i], ' ', site.in(i),
+          " does not broadcast to x ", site.in(0));
 }
 
 // ---- Types ----

@@ -27,12 +27,14 @@ Types infer(const InferSite& site) {
   takes_max(site.attrs);
   require(is_float(x.dtype) && rank(x) == 4, "roi_align: x is ", x,
           ", it needs floats [N, C, H, W]");
-  require(rois.dtype == x.dtype && rank(rois) == 2 && rois.shape[1].is(4), "roi_align: rois are ",
-          rois, ", they need to be ", x.dtype, "[K, 4]");
+  require(rois.dtype == x.dtype && rank(rois) == 2 &&
+              (rois.shape[1].is(4) || !rois.shape[1].is_number()),
+          "roi_align: rois are ", rois, ", they need to be ", x.dtype, "[K, 4]");
   require(is_integer(indices.dtype) && rank(indices) == 1,
           "roi_align: batch_indices must be a list of integers, got ", indices);
   require(height > 0 && width > 0 && site.attrs.get<int64_t>("samples") >= 0, "roi_align: ", height,
           " by ", width, " bins of ", site.attrs.get<int64_t>("samples"), " samples cannot be");
+  site.equal(rois.shape[1], 4, text("the last dim of rois ", rois, " holds corners"));
   site.equal(rois.shape[0], indices.shape[0], text("regions ", rois, " and pictures ", indices));
   return {{x.dtype, {rois.shape[0], x.shape[1], height, width}}};
 }

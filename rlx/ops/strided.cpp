@@ -1,12 +1,13 @@
 #include "rlx/ops/strided.h"
 
+#include "rlx/codegen/shards.h"
+
 namespace rlx {
 
 Operand::Window window_of(const Dim& first, const Dims& extents, const Dims& strides) {
   Dim last = 0;
   for (size_t d = 0; d < extents.size(); ++d) {
-    const bool backwards = strides[d].is_number() && strides[d].number() < 0;
-    if (!backwards) last = last + (extents[d] - 1) * strides[d];
+    if (!runs_backwards(strides[d])) last = last + (extents[d] - 1) * strides[d];
   }
   return {first, last + 1};
 }

@@ -18,7 +18,7 @@ Graph run(const Graph& graph) {
       if (input.present()) live[size_t(input.node)] = true;
   }
   return rebuild(
-      graph, [](const Graph&, int, const Values&, Graph&) { return std::nullopt; }, &live);
+      graph, [](const RewriteSite&) { return std::nullopt; }, &live);
 }
 
 }  // namespace

@@ -24,16 +24,13 @@ bool is_identity(const Ints& order) {
 bool is_transpose(const Node& node) { return node.op.get() == &transpose_op(); }
 
 Graph run(const Graph& graph) {
-  return rebuild(
-      graph, [](const Graph& from, int at, const Values& inputs, Graph&) -> std::optional<Values> {
-        if (!is_transpose(from.node(at)) || !is_transpose(inputs[0].producer()))
-          return std::nullopt;
-        const Node& inner = inputs[0].producer();
-        const Ints order =
-            compose(inner.attrs.get<Ints>("order"), from.node(at).attrs.get<Ints>("order"));
-        const Value x = inner.inputs[0];
-        return Values{is_identity(order) ? x : transpose(x, order)};
-      });
+  return rebuild(graph, [](const RewriteSite& site) -> std::optional<Values> {
+    if (!is_transpose(site.node) || !is_transpose(site.inputs[0].producer())) return std::nullopt;
+    const Node& inner = site.inputs[0].producer();
+    const Ints order = compose(inner.attrs.get<Ints>("order"), site.attrs.get<Ints>("order"));
+    const Value x = inner.inputs[0];
+    return Values{is_identity(order) ? x : transpose(x, order)};
+  });
 }
 
 }  // namespace

@@ -17,8 +17,14 @@ struct Pass {
 
 // Rebuilds `from` node by node. `rewrite` may offer the values that stand for a node's results; a
 // node it does not touch is copied. Names, origins, symbols, outputs and updates come along.
-using Rewrite = std::function<std::optional<Values>(const Graph& from, int node,
-                                                    const Values& inputs, Graph& to)>;
+struct RewriteSite {
+  const Node& node;
+  int at;                // where it is in the old graph
+  const Values& inputs;  // those of `to`
+  const Attrs& attrs;    // in the symbols of `to`
+  Graph& to;
+};
+using Rewrite = std::function<std::optional<Values>(const RewriteSite& site)>;
 Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep = nullptr);
 
 }  // namespace rlx

@@ -40,7 +40,7 @@ std::vector<int> nodes_to_evaluate(const Graph& graph) {
     if (symbols) needed[size_t(at)] = true;
     if (!needed[size_t(at)]) continue;
     for (const Value& input : node.inputs)
-      if (input.present()) needed[size_t(input.node)] = true;
+      if (input.present() && bindable[size_t(input.node)]) needed[size_t(input.node)] = true;
   }
   std::vector<int> nodes;
   for (int at = 0; at < size; ++at)

@@ -52,6 +52,29 @@ TEST_P(Programs, OutliveTheirGraph) {
   EXPECT_EQ(program.run({{"x", filled({2, 4}, 1)}}).at("y").at(7), 2);
 }
 
+// The plan has no slot for rows that are not counted yet; those they are copied from have one,
+// which the values after them take.
+TEST_P(Programs, KeepRowsWhoseNumberOnlyTheRunTells) {
+  Graph body, graph;
+  const Value iteration = body.input("iteration", i64({}));
+  body.input("condition", boolean({}));
+  const Value row = body.input("row", f32({64}));
+  body.output("goes_on", less(iteration, scalar(iteration, 1)));
+  for (const char* name : {"next", "stacked"}) body.output(name, row + scalar(row, 1));
+  const Value x = graph.input("x", f32({256}));
+  const Values looped = while_loop(graph.constant(Tensor::scalar(DType::i64, 4)), {},
+                                   {graph.input("start", f32({64}))}, std::move(body));
+  graph.output("rows", looped[1]);
+  Value y = x;
+  for (int k = 0; k < 6; ++k) y = sin(y) * x;
+  graph.output("y", y);
+  const TensorMap outputs = compile(graph, {.device = device()})
+                                .run({{"x", filled({256}, 7)}, {"start", filled({64}, 0)}});
+  EXPECT_EQ(outputs.at("rows").shape(), (Shape{2, 64}));
+  EXPECT_EQ(outputs.at("rows").at(0), 1);
+  EXPECT_EQ(outputs.at("rows").at(127), 2);
+}
+
 TEST_P(Programs, ReadOnlyTheOutputsAskedFor) {
   const Program program = compile(affine(), {.device = device()});
   const RunResult result = program.run({{"x", filled({2, 4}, 1)}}, {.outputs = {"z"}});

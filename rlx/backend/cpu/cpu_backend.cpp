@@ -229,7 +229,14 @@ class CpuExecutable : public Executable {
         error.add_note(text("at node '", host.definition->name, "'"));
       throw;
     }
-    for (size_t r = 0; r < results.size(); ++r) keep(host.results[r], results[r]);
+    for (size_t r = 0; r < results.size(); ++r) {
+      // A result that is its operand's bytes needs its own: the operand's slot may be taken next.
+      for (const Tensor& operand : operands)
+        if (plan_->slot_of[size_t(host.results[r])] < 0 &&
+            results[r].identity() == operand.identity())
+          results[r] = results[r].copy();
+      keep(host.results[r], results[r]);
+    }
     if (report_)
       report_->host_steps.push_back({host.name, host.definition ? host.definition->name : "",
                                      host.reason, microseconds_since(start)});

@@ -79,13 +79,13 @@ Items with_sum(Site site, Value y, Value sum) {
 Items skip_layer_norm(Site site) {
   Value sum = site.in(0) + site.in(1);
   if (site.has(4)) sum = sum + site.in(4);
-  const Value y = layer_norm(sum, site.in(2), site.maybe(3), -1, site.real("epsilon", 1e-5));
+  const Value y = layer_norm(sum, site.in(2), site.maybe(3), -1, site.real("epsilon", 1e-12));
   return with_sum(site, y, sum);
 }
 Items skip_simplified(Site site) {
   Value sum = site.in(0) + site.in(1);
   if (site.has(3)) sum = sum + site.in(3);
-  return with_sum(site, rms_norm(sum, site.in(2), -1, site.real("epsilon", 1e-5)), sum);
+  return with_sum(site, rms_norm(sum, site.in(2), -1, site.real("epsilon", 1e-12)), sum);
 }
 Items layer_norm_operator(Site site) {
   return {layer_norm(site.in(0), site.in(1), site.maybe(2), site.integer("axis", -1),

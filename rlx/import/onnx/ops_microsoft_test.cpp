@@ -298,6 +298,19 @@ TEST(DynamicQuantizeLstm, ScalesOfTheWrongSizeAreNamed) {
             "DynamicQuantizeLSTM: a scale or zero point f32[3] does not fit weights i8[1, 5, 8]");
 }
 
+TEST(MicrosoftOperators, SkipNormsHaveAnEpsilonOfTheirOwn) {
+  for (const char* op : {"SkipLayerNormalization", "SkipSimplifiedLayerNormalization"}) {
+    OneNode node(op);
+    for (const Dims& shape : {Dims{1, 1, 2}, Dims{1, 1, 2}, Dims{2}}) node.input(f32(shape));
+    const Tensor y = evaluate(import_model(node.model),
+                              {{"x0", Tensor::of(DType::f32, {1, 1, 2}, {-1e-4, 1e-4})},
+                               {"x1", Tensor::of(DType::f32, {1, 1, 2}, {0, 0})},
+                               {"x2", Tensor::of(DType::f32, {2}, {1, 1})}})
+                         .outputs.at("y");
+    EXPECT_NEAR(y.at(1), 1, 1e-3) << op;  // of 1e-5 it would be 0.03
+  }
+}
+
 // Operands of any rank, dtype and number, and absurd attributes: an Error or a graph, nothing else.
 TEST(MicrosoftOperators, WrongOperandsAreErrors) {
   constexpr const char* kOps[] = {"Attention",

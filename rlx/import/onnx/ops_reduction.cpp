@@ -17,11 +17,14 @@ std::optional<Ints> axes_of(Site site, int64_t operand_since) {
   return std::nullopt;
 }
 
-template <Value (*kFunction)(Value, const Ints&, bool), int64_t kOperandSince = 18>
+// Where no axis is to be reduced, squares, logarithms and the like are still taken of each element.
+template <Value (*kFunction)(Value, const Ints&, bool), int64_t kOperandSince = 18,
+          bool kChangesElements = false>
 Items reduction(Site site) {
   const Value x = site.in(0);
   Ints axes = axes_of(site, kOperandSince).value_or(Ints{});
-  if (axes.empty() && site.flag("noop_with_empty_axes")) return {x};
+  if (axes.empty() && site.flag("noop_with_empty_axes"))
+    return {kChangesElements ? kFunction(unsqueeze(x, {-1}), {-1}, false) : x};
   return {kFunction(x, axes, site.flag("keepdims", true))};
 }
 
@@ -169,16 +172,16 @@ std::span<const Operator> reduction_operators() {
       {"MeanVarianceNormalization", mean_variance},
       {"NegativeLogLikelihoodLoss", negative_log_likelihood},
       {"NonZero", non_zero_operator},
-      {"ReduceL1", reduction<l1>},
-      {"ReduceL2", reduction<l2>},
-      {"ReduceLogSum", reduction<log_sum>},
+      {"ReduceL1", reduction<l1, 18, true>},
+      {"ReduceL2", reduction<l2, 18, true>},
+      {"ReduceLogSum", reduction<log_sum, 18, true>},
       {"ReduceLogSumExp", reduction<logsumexp>},
       {"ReduceMax", reduction<reduce_max>},
       {"ReduceMean", reduction<mean>},
       {"ReduceMin", reduction<reduce_min>},
       {"ReduceProd", reduction<prod>},
       {"ReduceSum", reduction<sum, 13>},
-      {"ReduceSumSquare", reduction<sum_square>},
+      {"ReduceSumSquare", reduction<sum_square, 18, true>},
       {"Softmax", soft<softmax>},
       {"SoftmaxCrossEntropyLoss", cross_entropy},
       {"TopK", top_k_operator},

@@ -92,6 +92,39 @@ TEST(OnnxShapes, AnAspectRatioIsKept) {
   EXPECT_EQ(shape_of_y(import_bytes(bytes)), (Dims{4, 8}));
 }
 
+// ONNX's text was mended in this sense after its tests were made.
+TEST(OnnxShapes, WhereNothingIsReducedSquaresAreStillTaken) {
+  const auto reduced = [](const char* op) {
+    const rlx::Graph graph =
+        of_x({node(op, {"x", "none"}, "y", "", {integer_attribute("noop_with_empty_axes", 1)})},
+             {list("none", {})}, 18);
+    Tensor x = ones({1, 2, 8});
+    x.set(0, -3);
+    const Tensor y = evaluate(graph, {{"x", x}}).outputs.at("y");
+    EXPECT_EQ(y.shape(), x.shape()) << op;
+    return y.at(0);
+  };
+  EXPECT_EQ(reduced("ReduceSumSquare"), 9);
+  EXPECT_EQ(reduced("ReduceL1"), 3);
+  EXPECT_EQ(reduced("ReduceMax"), -3);
+}
+
+// What must be so for the operator to work is held to when a run binds the names.
+TEST(OnnxShapes, ADimThatAnOperatorNeedsMayBeNamed) {
+  const std::vector<std::string> along{integer_attribute("axis", 3)};
+  const std::string bytes =
+      model_of({{node("QuantizeLinear", {"x", "scale", "zero"}, "q", "", along),
+                 node("DequantizeLinear", {"q", "scale", "zero"}, "g", "", along),
+                 node("GridSample", {"x", "g"}, "y")},
+                {float_tensor("scale", {0.5, 0.25}), tensor<uint8_t>("zero", 2, {2}, {10, 10})},
+                {value_info("x", {"b", "c", "h", "two"})},
+                {kY}});
+  const rlx::Graph graph = import_bytes(bytes);
+  EXPECT_EQ(evaluate(graph, {{"x", ones({2, 3, 3, 2})}}).outputs.at("y").shape(),
+            (Shape{2, 3, 3, 3}));
+  EXPECT_NE(error_of([&] { evaluate(graph, {{"x", ones({2, 3, 3, 3})}}); }), "");
+}
+
 TEST(OnnxStructure, AnErrorHasTheInputsThatWouldHaveToBeKnown) {
   const std::string bytes =
       model_of({{node("Neg", {"axes"}, "turned"), node("Squeeze", {"x", "turned"}, "y")},
