@@ -110,10 +110,13 @@ Items lrn_operator(Site site) {
               site.real("bias", 1))};
 }
 
+// What is nothing but zeros stays so.
 Items lp_normalise(Site site) {
   const Value x = site.in(0);
   const Ints axes{site.integer("axis", -1)};
-  return {x / (site.integer("p", 2) == 1 ? l1(x, axes, true) : l2(x, axes, true))};
+  const Value norm = site.integer("p", 2) == 1 ? l1(x, axes, true) : l2(x, axes, true);
+  const auto number = [&](double value) { return site.scalar(x.dtype(), value); };
+  return {x / where(equal(norm, number(0)), number(1), norm)};
 }
 
 Items cumulative(Site site) {

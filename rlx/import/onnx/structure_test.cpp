@@ -92,6 +92,18 @@ TEST(OnnxShapes, AnAspectRatioIsKept) {
   EXPECT_EQ(shape_of_y(import_bytes(bytes)), (Dims{4, 8}));
 }
 
+TEST(OnnxShapes, ZerosAreNormalisedToZeros) {
+  for (const int64_t p : {1, 2}) {
+    const rlx::Graph graph =
+        of_x({node("LpNormalization", {"x"}, "y", "", {integer_attribute("p", p)})}, {});
+    Tensor x = ones({1, 2, 8});
+    for (int64_t i = 0; i < 8; ++i) x.set(i, 0);
+    const Tensor y = evaluate(graph, {{"x", x}}).outputs.at("y");
+    EXPECT_EQ(y.at(0), 0);
+    EXPECT_NEAR(y.at(8), p == 1 ? 0.125 : 0.353553, 1e-5);
+  }
+}
+
 // ONNX's text was mended in this sense after its tests were made.
 TEST(OnnxShapes, WhereNothingIsReducedSquaresAreStillTaken) {
   const auto reduced = [](const char* op) {
