@@ -97,7 +97,9 @@ TEST(Resize, ErrorsNameOpValueAndLimit) {
   EXPECT_EQ(error(x, {3}, {}), "resize: there are 1 sizes for 2 axes of f32[2, 4]");
   ResizeOptions beyond{.coordinates = "tf_crop_and_resize"};
   beyond.roi = {0, 0, 1e31, 1};
-  EXPECT_EQ(error(x, {3, 3}, beyond), "resize: a scale or a place of 1e+31 is none for a tensor");
+  EXPECT_EQ(error(x, {3, 3}, beyond), "resize: a scale or place of 1e+31 is beyond 1073741824");
+  EXPECT_EQ(error(x, {}, {.scales = {2, 1e31}}),
+            "resize: a scale or place of 1e+31 is beyond 1073741824");
   EXPECT_EQ(error(x, {3, 3}, {.mode = "area"}),
             "resize: there is no mode 'area'; it takes nearest, linear, cubic");
   EXPECT_EQ(error(x, {}, {.scales = {2, 0}}), "resize: scale 0 is not positive");

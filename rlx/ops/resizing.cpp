@@ -43,7 +43,6 @@ struct Fraction {
 // The simplest fraction that is the same float, or the nearest with terms up to `most`.
 Fraction fraction_of(double value, int64_t most) {
   const double size = std::abs(value);
-  require(size <= 0x1p30, "resize: a scale or a place of ", value, " is none for a tensor");
   Fraction last{1, 0}, best{static_cast<int64_t>(std::floor(size)), 1};
   double rest = size - std::floor(size);
   while (rest > 1e-9 &&
@@ -205,7 +204,12 @@ void check_resize(std::string_view op, const TensorType& x, const Attrs& attrs) 
   const Floats &scales = attrs.get<Floats>("scales"), &roi = attrs.get<Floats>("roi");
   require(scales.empty() || scales.size() == count, op, ": there are ", scales.size(),
           " scales for ", count, " axes of ", x);
+  constexpr int64_t kMost = int64_t{1} << 30;
   for (const double scale : scales) require(scale > 0, op, ": scale ", scale, " is not positive");
+  for (const Floats& given : {scales, roi})
+    for (const double number : given)
+      require(std::abs(number) <= static_cast<double>(kMost), op, ": a scale or place of ", number,
+              " is beyond ", kMost);
   require(!crops(attrs) || roi.size() == 2 * count, op, ": there are ", roi.size(),
           " numbers in roi for ", count, " axes of ", x);
 }
