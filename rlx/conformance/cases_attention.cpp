@@ -12,7 +12,8 @@ namespace {
 std::pair<CaseInput, CaseInput> tables(int64_t positions, int64_t pairs, DType dtype = DType::f32) {
   Tensor cosines(dtype, {positions, pairs}), sines(dtype, {positions, pairs});
   for (int64_t i = 0; i < positions * pairs; ++i) {
-    const double angle = double(i / pairs) / std::pow(100.0, double(i % pairs) / double(pairs));
+    const int64_t position = i / pairs;
+    const double angle = double(position) / std::pow(100.0, double(i % pairs) / double(pairs));
     cosines.set(i, std::cos(angle));
     sines.set(i, std::sin(angle));
   }

@@ -239,7 +239,8 @@ std::vector<OpCase> einsum_cases() {
 }
 
 std::vector<OpCase> dot_general_cases() {
-  const auto row = [](DotDims dims, std::vector<CaseInput> inputs, const char* why, int64_t terms) {
+  const auto row = [](const DotDims& dims, std::vector<CaseInput> inputs, const char* why,
+                      int64_t terms) {
     return composed("dot_general", std::move(inputs), why, terms,
                     [dims](const Values& v) { return Values{dot_general(v[0], v[1], dims)}; });
   };

@@ -20,8 +20,8 @@ CaseInput seed() { return numbers(DType::u32, {20231115, 7}); }
 // ---- Losses ----
 
 void add_cross_entropy(Cases& cases) {
-  const auto row = [&](TensorType x, Dims labels, int64_t axis, const char* why,
-                       SymbolValues symbols = {}) {
+  const auto row = [&](TensorType x, const Dims& labels, int64_t axis, const char* why,
+                       const SymbolValues& symbols = {}) {
     const int64_t classes = x.shape[size_t(axis)].number();
     for (const bool logits : {true, false})
       cases.push_back({.op = "cross_entropy",
@@ -46,7 +46,7 @@ void add_cross_entropy(Cases& cases) {
        .why = "large logits do not overflow",
        .terms = 3,
        .gradient = false});
-  const auto gradient = [&](TensorType x, Dims labels, int64_t axis, const char* why) {
+  const auto gradient = [&](TensorType x, const Dims& labels, int64_t axis, const char* why) {
     const int64_t classes = x.shape[size_t(axis)].number();
     for (const bool logits : {true, false})
       cases.push_back(
