@@ -1,6 +1,7 @@
 #include "rlx/conformance/shrink.h"
 
 #include <array>
+#include <functional>
 #include <set>
 
 namespace rlx {
@@ -137,13 +138,12 @@ std::vector<Change> changes_of(const RandomGraph& random) {
       if (input.present()) changes.push_back({{{outputs[0].name, input}}});
   for (int at = 0; at < static_cast<int>(random.graph.nodes().size()); ++at)
     if (!is_source(random.graph.node(at))) changes.push_back({.outputs = outputs, .cut = at});
-  std::set<int64_t> extents;
+  std::set<int64_t, std::greater<>> extents;
   for (const Node& node : random.graph.nodes())
     if (is_input(node))
       for (const Dim& dim : node.types[0].shape)
         if (dim.is_number() && dim.number() > 1) extents.insert(dim.number());
-  for (auto extent = extents.rbegin(); extent != extents.rend(); ++extent)
-    changes.push_back({.outputs = outputs, .halved = *extent});
+  for (const int64_t extent : extents) changes.push_back({.outputs = outputs, .halved = extent});
   for (const auto& [symbol, value] : numbers)
     changes.push_back({.outputs = outputs, .shorter = symbol});
   return changes;

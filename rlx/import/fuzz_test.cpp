@@ -148,7 +148,7 @@ output "z" %6
 }
 
 TEST(Fuzz, ParsersNeverCrashOnSafetensors) {
-  const auto file = [](std::string header, size_t data) {
+  const auto file = [](const std::string& header, size_t data) {
     std::string length(8, '\0');
     length[0] = static_cast<char>(header.size() & 0xff);
     length[1] = static_cast<char>(header.size() >> 8);

@@ -198,9 +198,9 @@ TEST(GroupQueryAttention, TheCacheGrowsToTheTotal) {
   EXPECT_EQ(grown.shape(), (Shape{1, 2, 5, 4}));
   EXPECT_EQ(roomy.shape(), (Shape{1, 2, 6, 4}));
   for (int64_t d = 0; d < 4; ++d) {  // the new key, of the first head
-    EXPECT_EQ(grown.at(4 * 4 + d), counted({8}).at(d));
-    EXPECT_EQ(roomy.at(2 * 4 + d), counted({8}).at(d));
-    EXPECT_EQ(roomy.at(3 * 4 + d), counted({48}).at(3 * 4 + d));
+    EXPECT_EQ(grown.at(16 + d), counted({8}).at(d));
+    EXPECT_EQ(roomy.at(8 + d), counted({8}).at(d));
+    EXPECT_EQ(roomy.at(12 + d), counted({48}).at(12 + d));
   }
 }
 
