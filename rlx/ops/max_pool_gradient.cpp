@@ -21,7 +21,7 @@ Types infer(const InferSite& site) {
   for (size_t d = 0; d < shape.size(); ++d)
     site.equal(dy.shape[d], indices.shape[d],
                text("dim ", d, " of dy ", dy, " and indices ", indices));
-  Pool("max_pool_gradient", site.attrs, dy.shape.size() - 2);
+  const Pool checked("max_pool_gradient", site.attrs, dy.shape.size() - 2);
   return {{dy.dtype, shape}};
 }
 

@@ -52,7 +52,8 @@ Value apply_blocks(const OpDef& op, Operands operands, const QuantiseOptions& op
                    const Attrs& attrs) {
   const Dims shape = operands.x.shape();
   const size_t axis = axis_of(op.name, options.axis, operands.x.type());
-  const Dim length = shape[axis], blocks = ceil_div(length, options.block);
+  const Dim& length = shape[axis];
+  const Dim blocks = ceil_div(length, options.block);
   for (const Value& operand : {operands.scale, operands.zero_point})
     if (operand)
       require(operand.shape().size() == shape.size() && operand.shape()[axis] == blocks, op.name,

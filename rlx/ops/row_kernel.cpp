@@ -45,7 +45,7 @@ RowShards cut_rows(const Rows& rows, Operand& x, Operand& y, const Dim& results,
     const Dim& per_row;
   };
   const Part parts[] = {{x, rows.length}, {y, results}};
-  const RowShards whole{0, rows.count};
+  RowShards whole{0, rows.count};
   int64_t blocks = INT64_MAX;  // of `stride` rows, whose elements lie among each other
   for (const Part& part : parts) {
     const DType dtype = stored(part.operand);
