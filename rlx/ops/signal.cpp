@@ -85,7 +85,7 @@ Value dft(Value x, int64_t axis, const DftOptions& options) {
 }
 
 Value stft(Value signal, int64_t step, int64_t length, Value window, bool onesided) {
-  const TensorType type = signal.type();
+  const TensorType& type = signal.type();
   require(rank(type) == 3, "stft: the signal is ", type,
           ", it needs to be [batch, samples, 1 or 2]");
   require(step > 0 && length > 0, "stft: frames of ", length, " every ", step, " cannot be");

@@ -180,12 +180,12 @@ TEST_P(Contract, AStateIsAppendedTo) {
                      {"end", Tensor::of(DType::i64, {1}, {static_cast<double>(position + 2)})}});
     ASSERT_EQ(out.at("sum").at(0), expected) << "position " << position;
   }
-  EXPECT_EQ(program.read_state("cache").at(15 * 4), 15);
+  EXPECT_EQ(program.read_state("cache").at(60), 15);
   Tensor saved = program.read_state("cache");
   program.reset_state();
-  EXPECT_EQ(program.read_state("cache").at(15 * 4), 0);
+  EXPECT_EQ(program.read_state("cache").at(60), 0);
   program.write_state("cache", saved);
-  EXPECT_EQ(program.read_state("cache").at(15 * 4), 15);
+  EXPECT_EQ(program.read_state("cache").at(60), 15);
 }
 
 TEST_P(Contract, AQuantisedWeightIsDecodedInTheKernel) {
