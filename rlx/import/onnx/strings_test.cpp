@@ -164,7 +164,7 @@ TEST(OnnxStrings, DamagedTensorsAreErrors) {
     }
 }
 
-TEST(OnnxStrings, ASparseTensorHasAnIndexForEachNumber) {
+TEST(OnnxSparse, ATensorHasAnIndexForEachNumberAndNoMoreRoomThanTheyJustify) {
   const auto sparse_model = [](const std::string& values, const std::string& indices,
                                int64_t extent = 4) {
     const std::string sparse = message([&](pbf_writer& out) {
