@@ -5,10 +5,6 @@
 namespace rlx {
 namespace {
 
-Tensor integers(std::initializer_list<double> values) {
-  return Tensor::of(DType::i64, {static_cast<int64_t>(values.size())}, values);
-}
-
 std::vector<OpCase> view_cases() {
   const auto shape = [](Dims dims) { return Attrs{{"shape", std::move(dims)}}; };
   const auto order = [](Ints axes) { return Attrs{{"order", std::move(axes)}}; };

@@ -102,7 +102,7 @@ Types infer(const InferSite& site) {
   if (heads.is_number() && shared.is_number())
     require(shared.number() > 0 ? heads.number() % shared.number() == 0 : heads.is(0),
             "attention: ", heads, " heads of q are no multiple of ", shared, " heads of k and v");
-  for (const size_t i : {3, 4})
+  for (const size_t i : {size_t{3}, size_t{4}})
     if (site.has(i)) check_broadcast(site, i, form.scores());
   return {{q.dtype, form.result()}};
 }
@@ -247,7 +247,7 @@ Dispatch common(const LowerSite& site, const AttentionForm& form, const Dim& spl
                      {"splits", splits},
                      {"scale", scale},
                      {"softcap", site.attrs().get<double>("softcap")}};
-  for (const size_t i : {3, 4}) {
+  for (const size_t i : {size_t{3}, size_t{4}}) {
     const std::string name = i == 3 ? "bias" : "mask";
     if (site.has(i))
       dispatch.operands.push_back(LowerSite::named(flat(site.inputs[i]), name, Access::read));

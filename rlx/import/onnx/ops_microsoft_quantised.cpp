@@ -118,7 +118,8 @@ struct BlockWeights {
 };
 
 BlockWeights block_weights(Site site) {
-  BlockWeights w{site.known_tensor(1), site.known_tensor(2)};
+  BlockWeights w{};
+  w.bytes = site.known_tensor(1), w.scales = site.known_tensor(2);
   w.n = site.integer("N"), w.k = site.integer("K"), w.bits = site.integer("bits", 4);
   w.block = site.integer("block_size");
   if (w.bits != 2 && w.bits != 4 && w.bits != 8) site.fail_node("weights of ", w.bits, " bits");
