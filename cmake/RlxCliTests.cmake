@@ -29,3 +29,10 @@ add_test(NAME cli.real-models
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/real-models.sh $<TARGET_FILE:rlx>
           ${PROJECT_BINARY_DIR}/examples ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.real-models PROPERTIES LABELS cli TIMEOUT 1800 COST 100 SKIP_RETURN_CODE 77)
+add_test(NAME cli.slow-models
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/real-models.sh $<TARGET_FILE:rlx>
+          ${PROJECT_BINARY_DIR}/examples ${PROJECT_SOURCE_DIR} --slow)
+set_tests_properties(cli.slow-models PROPERTIES LABELS long TIMEOUT 3600 COST 100 SKIP_RETURN_CODE 77)
+# These have the driver as users have it, whatever ./test asks of it for the rows.
+set_tests_properties(cli.models cli.real-models cli.slow-models PROPERTIES
+  ENVIRONMENT_MODIFICATION "GALLIVM_PERF=unset:;LP_NATIVE_VECTOR_WIDTH=unset:")

@@ -138,10 +138,13 @@ Graph repeated_sum(int64_t count) {
   return graph;
 }
 
-TEST_P(Trouble, ElementsBeyond31BitsAreCounted) {
+class LargeExtents : public Trouble {};
+TEST_P(LargeExtents, ElementsBeyond31BitsAreCounted) {
   const Program program = compile(repeated_sum(int64_t{1} << 31), {.device = device()});
   EXPECT_EQ(program.run({{"x", Tensor::of(DType::f32, {1}, {1})}}).at("y").at(0), 0x1p31);
 }
+INSTANTIATE_TEST_SUITE_P(EveryDevice, LargeExtents, testing::Values("lavapipe"));
+INSTANTIATE_TEST_SUITE_P(EveryDeviceLong, LargeExtents, testing::Values("swiftshader"));
 
 TEST_P(Trouble, ElementsBeyond32BitsAreRefused) {
   const Program program = compile(repeated_sum(int64_t{1} << 33), {.device = device()});

