@@ -14,14 +14,16 @@ endif()
 set(common_headers
   <algorithm> <functional> <map> <memory> <optional> <set> <sstream> <string> <variant> <vector>)
 set(ops_headers ${common_headers} <rlx/ops/ops.h>)
+set(tables_headers ${ops_headers})
 file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
-foreach(headers common ops)
+foreach(headers common ops tables)
   add_library(rlx_precompiled_${headers} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
   target_include_directories(rlx_precompiled_${headers} PRIVATE ${PROJECT_SOURCE_DIR})
   target_precompile_headers(rlx_precompiled_${headers} PRIVATE ${${headers}_headers})
 endforeach()
+target_compile_options(rlx_precompiled_tables PRIVATE -O0)
 
-# Which of the two a target takes that may include what the folders of its line may.
+# Which of the first two a target takes that may include what the folders of its line may.
 function(rlx_precompile target folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
   get_property(above GLOBAL PROPERTY RLX_FROM_OPS_ON)
@@ -43,8 +45,13 @@ function(rlx_sources folder out)
   # The tables of rows run once; optimising them takes most of their build.
   set(tables ${sources})
   list(FILTER tables INCLUDE REGEX "/cases_[a-z]+\\.cpp$")
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    set_source_files_properties(${tables} PROPERTIES COMPILE_OPTIONS -O0 SKIP_PRECOMPILE_HEADERS ON)
+  if(tables)
+    list(REMOVE_ITEM sources ${tables})
+    add_library(rlx_${name}_tables OBJECT ${tables})
+    target_compile_options(rlx_${name}_tables PRIVATE -O0)
+    target_include_directories(rlx_${name}_tables PRIVATE ${PROJECT_SOURCE_DIR})
+    target_precompile_headers(rlx_${name}_tables REUSE_FROM rlx_precompiled_tables)
+    list(APPEND sources $<TARGET_OBJECTS:rlx_${name}_tables>)
   endif()
   file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/${folder}/*.wgsl)
   if(kernels)
@@ -123,7 +130,7 @@ function(rlx_tests)
   # cli.ops there. The differences of gradients run every row a hundred times.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     gtest_discover_tests(rlx_tests ${options} TEST_LIST rows
-      TEST_FILTER "Rows/*Lavapipe*:Rows/*Swiftshader*:Rows/Variants.*:Rows/GradientRows.*:ConformanceModes.*-Rows/Conformance.*" PROPERTIES LABELS rows TIMEOUT 900)
+      TEST_FILTER "Rows/*Lavapipe*:Rows/*Swiftshader*:Rows/Variants.*:Rows/GradientRows.*:ConformanceModes.*:ConformanceRows.*:Catalogue.*-Rows/Conformance.*" PROPERTIES LABELS rows TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST long_rows TEST_FILTER "RowsLong/*"
       PROPERTIES LABELS long TIMEOUT 3600)
   else()
@@ -132,7 +139,7 @@ function(rlx_tests)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST long_sanitized_rows
       TEST_FILTER "Rows/GradientRows.*Cpu*:Rows/Conformance.*Lavapipe*" PROPERTIES LABELS long TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST plain
-      TEST_FILTER "-*Thread*:*Long.*:*Long/*:Rows*:ConformanceModes.*" PROPERTIES TIMEOUT 900)
+      TEST_FILTER "-*Thread*:*Long.*:*Long/*:Rows*:ConformanceModes.*:ConformanceRows.*:Catalogue.*" PROPERTIES TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST threaded TEST_FILTER "*Thread*-*Long.*"
       PROPERTIES LABELS threads TIMEOUT 900)
     gtest_discover_tests(rlx_tests ${options} TEST_LIST long TEST_FILTER "*Long.*:*Long/*-Rows*"
