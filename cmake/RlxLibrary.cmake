@@ -5,7 +5,7 @@ include(GoogleTest)
 add_compile_options(-Wall -Wextra -Wshadow -Wconversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # it sees ghosts in moved variants
   add_compile_options(-Wno-maybe-uninitialized)
-elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # so that a cache may give a precompiled header to a clone whose files are younger
+elseif(CMAKE_CXX_COMPILER_ID MATCHES Clang)  # a cache may give a precompiled header to files that are younger
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
 endif()
 
@@ -130,7 +130,8 @@ function(rlx_tests)
   # cli.ops there. The differences of gradients run every row a hundred times.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     gtest_discover_tests(rlx_tests ${options} TEST_LIST rows
-      TEST_FILTER "Rows/*Lavapipe*:Rows/*Swiftshader*:Rows/Variants.*:Rows/GradientRows.*:ConformanceModes.*:ConformanceRows.*:Catalogue.*-Rows/Conformance.*" PROPERTIES LABELS rows TIMEOUT 900)
+      TEST_FILTER "Rows/*Lavapipe*:Rows/*Swiftshader*:Rows/Variants.*:Rows/GradientRows.*:ConformanceModes.*:ConformanceRows.*:Catalogue.*-Rows/Conformance.*"
+      PROPERTIES LABELS rows TIMEOUT 900 DEPENDS cli.ops)  # whose kernels lavapipe then has in its cache
     gtest_discover_tests(rlx_tests ${options} TEST_LIST long_rows TEST_FILTER "RowsLong/*"
       PROPERTIES LABELS long TIMEOUT 3600)
   else()
