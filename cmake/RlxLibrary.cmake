@@ -127,7 +127,7 @@ function(rlx_tests)
   set(options NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 120)
   # What the drivers do takes most of the time of rows on devices, and twice as much of it where a
   # sanitizer is below their malloc: the release build runs them. Each row as it stands is run by
-  # cli.ops there. The differences of gradients run every row a hundred times.
+  # cli.ops there. The differences of gradients run every row many times.
   if(CMAKE_BUILD_TYPE STREQUAL "Release")
     gtest_discover_tests(rlx_tests ${options} TEST_LIST rows
       TEST_FILTER "Rows/*Lavapipe*:Rows/*Swiftshader*:Rows/Variants.*:Rows/GradientRows.*:ConformanceModes.*:ConformanceRows.*:Catalogue.*-Rows/Conformance.*"
