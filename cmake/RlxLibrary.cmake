@@ -117,6 +117,8 @@ function(rlx_tests)
   # What takes time is the library's; the tests themselves only take it to compile.
   target_compile_options(rlx_tests PRIVATE -O0)
   target_precompile_headers(rlx_tests PRIVATE ${ops_headers} <gtest/gtest.h>)
+  # Each test is a process: relocating a sanitized program takes it longer than most tests do.
+  target_link_options(rlx_tests PRIVATE -no-pie)
   # Only these read the tree: a path in a file's flags keeps caches from serving another clone.
   foreach(source IN LISTS sources)
     if(source MATCHES "architecture_test|catalogue_test|cli_test")

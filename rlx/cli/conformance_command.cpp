@@ -1,6 +1,7 @@
 // rlx conformance: ONNX's backend tests on a device.
 
 #include "rlx/cli/commands.h"
+#include "rlx/cli/tensor_print.h"
 #include "rlx/conformance/onnx_suite.h"
 
 namespace rlx::cli {
@@ -11,6 +12,22 @@ struct ConformanceFlags {
   bool strict = false, json = false;
 };
 
+nlohmann::ordered_json suite_json(const SuiteResult& result) {
+  using Json = nlohmann::ordered_json;
+  Json json{{"device", result.device},
+            {"strict", result.strict},
+            {"total", result.cases.size()},
+            {"passed", result.count(SuiteStatus::passed)},
+            {"failed", result.count(SuiteStatus::failed)},
+            {"unsupported", result.count(SuiteStatus::unsupported)},
+            {"random", result.count(SuiteStatus::random)},
+            {"cases", Json::array()}};
+  for (const SuiteCase& test : result.cases)
+    json["cases"].push_back(
+        {{"name", test.name}, {"status", name(test.status)}, {"reason", test.reason}});
+  return json;
+}
+
 void conformance_command(const ConformanceFlags& flags, Context& context) {
   SuiteOptions options{flags.folder, context.device(flags.device), flags.strict, flags.filter};
   options.progress = [&](size_t done, size_t all, const std::string& name) {
@@ -20,7 +37,7 @@ void conformance_command(const ConformanceFlags& flags, Context& context) {
   context.show_progress("");
   if (result.count(SuiteStatus::failed) > 0) context.exit_code = 1;
   if (flags.json) {
-    context.out << to_json(result) << '\n';
+    context.out << json_text(suite_json(result));
     return;
   }
   for (const SuiteCase& test : result.cases)

@@ -3,6 +3,7 @@
 #include <iomanip>
 
 #include "rlx/cli/commands.h"
+#include "rlx/cli/tensor_print.h"
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/kernels.h"
 #include "rlx/conformance/op_times.h"
@@ -61,6 +62,25 @@ void print_times(const OpsOptions& options, Context& context) {
   }
 }
 
+nlohmann::ordered_json support_json(const SupportTable& table) {
+  using Json = nlohmann::ordered_json;
+  Json list = Json::array();
+  for (const OpSupport& op : table.ops) {
+    Json devices = Json::object();
+    for (const std::string& device : table.devices) {
+      devices[device] = Json::array();
+      for (const DType dtype : op.devices.at(device)) devices[device].push_back(name(dtype));
+    }
+    list.push_back({{"name", op.name},
+                    {"family", op.family},
+                    {"rows", op.rows},
+                    {"gradient", op.gradient},
+                    {"devices", std::move(devices)},
+                    {"note", op.note}});
+  }
+  return list;
+}
+
 void list_ops(const OpsOptions& options, Context& context) {
   if (options.times) return print_times(options, context);
   if (options.kernels || options.fingerprints) return print_kernels(options, context);
@@ -83,7 +103,7 @@ void list_ops(const OpsOptions& options, Context& context) {
   context.show_progress("");
   if (options.details) return;
   if (options.json)
-    context.out << to_json(table) << '\n';
+    context.out << json_text(support_json(table));
   else if (options.markdown)
     context.out << to_markdown(table);
   else

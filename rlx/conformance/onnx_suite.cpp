@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 
@@ -20,6 +19,15 @@ using onnx::Model;
 
 // As ONNX's own runner compares.
 constexpr double kRelative = 1e-3, kAbsolute = 1e-7;
+
+std::regex regular_expression(const std::string& filter) {
+  try {
+    return std::regex(filter);
+  } catch (const std::regex_error& error) {
+    fail(ErrorKind::invalid_input, "conformance: the filter '", filter,
+         "' is no regular expression: ", error.what());
+  }
+}
 
 std::vector<onnx::ValueData> read_numbered(const fs::path& folder, const std::string& kind,
                                            const std::vector<onnx::ValueInfo>& declared) {
@@ -254,7 +262,7 @@ std::vector<std::string> suite_tests(const SuiteOptions& options) {
   std::vector<std::string> names;
   if (!fs::is_directory(options.folder))
     fail(ErrorKind::io, "conformance: there is no folder ", options.folder);
-  const std::regex filter(options.filter);
+  const std::regex filter = regular_expression(options.filter);
   for (const auto& group : fs::directory_iterator(options.folder)) {
     if (!group.is_directory()) continue;
     for (const auto& test : fs::directory_iterator(group.path())) {
@@ -276,21 +284,6 @@ SuiteResult run_suite(const SuiteOptions& options) {
     result.cases.push_back(TestRun(fs::path(options.folder) / name, options).run(name));
   }
   return result;
-}
-
-std::string to_json(const SuiteResult& result) {
-  nlohmann::ordered_json json{{"device", result.device},
-                              {"strict", result.strict},
-                              {"total", result.cases.size()},
-                              {"passed", result.count(SuiteStatus::passed)},
-                              {"failed", result.count(SuiteStatus::failed)},
-                              {"unsupported", result.count(SuiteStatus::unsupported)},
-                              {"random", result.count(SuiteStatus::random)},
-                              {"cases", nlohmann::ordered_json::array()}};
-  for (const SuiteCase& test : result.cases)
-    json["cases"].push_back(
-        {{"name", test.name}, {"status", name(test.status)}, {"reason", test.reason}});
-  return json.dump(1);
 }
 
 }  // namespace rlx

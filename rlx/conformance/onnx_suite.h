@@ -38,7 +38,4 @@ struct SuiteResult {
 std::vector<std::string> suite_tests(const SuiteOptions& options);
 SuiteResult run_suite(const SuiteOptions& options);
 
-// {device, strict, total, passed, failed, unsupported, random, cases: [{name, status, reason}]}
-std::string to_json(const SuiteResult& result);
-
 }  // namespace rlx

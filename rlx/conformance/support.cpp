@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iomanip>
-#include <nlohmann/json.hpp>
 #include <set>
 
 namespace rlx {
@@ -127,24 +126,6 @@ SupportTable support_table(const std::vector<OpCase>& rows, const OpSet& ops,
     table.ops.push_back(std::move(support));
   }
   return table;
-}
-
-std::string to_json(const SupportTable& table) {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const OpSupport& op : table.ops) {
-    nlohmann::ordered_json devices = nlohmann::ordered_json::object();
-    for (const std::string& device : table.devices) {
-      devices[device] = nlohmann::ordered_json::array();
-      for (const DType dtype : op.devices.at(device)) devices[device].push_back(name(dtype));
-    }
-    list.push_back({{"name", op.name},
-                    {"family", op.family},
-                    {"rows", op.rows},
-                    {"gradient", op.gradient},
-                    {"devices", std::move(devices)},
-                    {"note", op.note}});
-  }
-  return list.dump(1);
 }
 
 std::string to_markdown(const SupportTable& table) {

@@ -34,8 +34,6 @@ struct SupportOptions {
 SupportTable support_table(const std::vector<OpCase>& rows, const OpSet& ops,
                            const std::vector<Device>& devices, const SupportOptions& options = {});
 
-// One array of {name, family, rows, gradient, devices: {cpu: [dtypes], ...}, note}.
-std::string to_json(const SupportTable& table);
 std::ostream& operator<<(std::ostream& out, const SupportTable& table);
 std::string to_markdown(const SupportTable& table);
 

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "rlx/ops/catalog.h"
 
 namespace rlx {
@@ -41,19 +39,6 @@ TEST(Support, AFailureIsANote) {
   EXPECT_NE(table.ops[0].note.find("no gradient: it is broken"), std::string::npos);
   EXPECT_NE(table.ops[0].note.find("f32 failed (cpu): it broke"), std::string::npos)
       << table.ops[0].note;
-}
-
-TEST(Support, JsonIsOneArrayOfOps) {
-  const SupportTable table = support_table({row("neg", normal(f32({3})))}, catalog(), {Device()});
-  const auto json = nlohmann::json::parse(to_json(table));
-  ASSERT_TRUE(json.is_array());
-  ASSERT_EQ(json.size(), 1u);
-  for (const auto& op : json) {
-    EXPECT_EQ(op.size(), 6u);
-    for (const char* key : {"name", "family", "rows", "gradient", "devices", "note"})
-      EXPECT_TRUE(op.contains(key)) << key;
-    EXPECT_EQ(op["devices"]["cpu"].size(), 1u);
-  }
 }
 
 }  // namespace

@@ -158,6 +158,12 @@ claim "an unknown device lists what there is" 1 "^rlx: there is no device 'abacu
 claim "the CPU is always there" 0 '^cpu' 'auto takes' -- devices
 claim "devices as JSON" 0 '"name": "cpu"' '"auto_why"' -- devices --json
 cp out.txt devices.json
+claim "ops as JSON: one array of ops" 0 -- ops neg --device cpu --json
+node -e '
+  const [op, ...others] = JSON.parse(require("fs").readFileSync("out.txt"));
+  console.log(Object.keys(op).join(), others.length, op.name, op.devices.cpu.includes("f32"));' >ops.txt
+holds "with these fields, and the dtypes that were right" grep -qx 'name,family,rows,gradient,devices,note 0 neg true' ops.txt
+claim "a filter must be a regular expression" 1 "^rlx: conformance: the filter '\\[' is no regular expression" -- conformance --data . --filter '['
 
 # Without a WebGPU library all is as before on the CPU, and the reason is there to read.
 claim "a missing library is told" 0 '^cpu' '^missing' '/nonexistent' 'auto takes cpu' -- devices --webgpu-library /nonexistent
