@@ -143,7 +143,7 @@ class Lowering {
   }
 
   static Operand whole(ValueId value, const TensorType& type) {
-    return {"", value, type.dtype, Access::read, type.shape, Layout::row_major(type.shape)};
+    return {value, type, Access::read};
   }
 
   Operand source(const Node& node, int at) {

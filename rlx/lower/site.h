@@ -49,27 +49,14 @@ struct LowerSite {
   }
 
   // Operand i as the kernel will read it, through whatever view it is.
-  Operand read(const std::string& name, size_t i) const {
-    return named(inputs[i], name, Access::read);
-  }
-  Operand write(const std::string& name, size_t i = 0) const {
-    return named(results[i], name, Access::write);
-  }
-  Operand update(const std::string& name, size_t i = 0) const {
-    return named(results[i], name, Access::read_write);
-  }
+  Operand read(const std::string& name, size_t i) const;
+  Operand write(const std::string& name, size_t i = 0) const;
+  Operand update(const std::string& name, size_t i = 0) const;
   // A value of the op's own, alive from its first write to its last read.
-  Operand temporary(const std::string& name, const TensorType& type) const {
-    return {name,          make_temporary(type), type.dtype,
-            Access::write, type.shape,           Layout::row_major(type.shape)};
-  }
-  static Operand named(Operand operand, const std::string& name, Access access) {
-    operand.name = name;
-    operand.access = access;
-    return operand;
-  }
+  Operand temporary(const std::string& name, const TensorType& type) const;
+  static Operand named(Operand operand, const std::string& name, Access access);
   // What the kernel sees as type T of an operand: f32, i32, u32, bool.
-  std::string compute_type(DType dtype) const { return device_storage(dtype, traits).compute; }
+  std::string compute_type(DType dtype) const;
 };
 
 }  // namespace rlx

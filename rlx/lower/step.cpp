@@ -2,6 +2,35 @@
 
 namespace rlx {
 
+Operand::Operand() = default;
+Operand::Operand(ValueId of, const TensorType& type, Access how)
+    : value(of),
+      dtype(type.dtype),
+      access(how),
+      shape(type.shape),
+      layout(Layout::row_major(type.shape)) {}
+Operand::Operand(const Operand& other) = default;
+Operand::Operand(Operand&& other) noexcept = default;
+Operand& Operand::operator=(const Operand& other) = default;
+Operand& Operand::operator=(Operand&& other) noexcept = default;
+Operand::~Operand() = default;
+
+Param::Param(std::string_view n, const Dim& value) : name(n), number(value) {}
+Param::Param(std::string_view n, int value) : Param(n, Dim(value)) {}
+Param::Param(std::string_view n, double value) : name(n), kind(Kind::f32), real(value) {}
+Param::Param(std::string_view n, Dims values)
+    : name(n), kind(Kind::list), list(std::move(values)) {}
+Param::Param(const Param& other) = default;
+Param::Param(Param&& other) noexcept = default;
+Param& Param::operator=(const Param& other) = default;
+Param& Param::operator=(Param&& other) noexcept = default;
+Param::~Param() = default;
+Param Param::signed_number(std::string_view n, const Dim& value) {
+  Param param(n, value);
+  param.kind = Kind::i32;
+  return param;
+}
+
 Steps::Steps() = default;
 Steps::Steps(const Steps& other) = default;
 Steps::Steps(Steps&& other) noexcept = default;

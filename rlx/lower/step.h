@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -16,6 +17,9 @@ namespace rlx {
 using ValueId = int;  // into Lowered::values
 
 enum class Access { read, write, read_write };
+
+// Here and below what copies, moves and destroys is not inline: every op would have its own copy of
+// it.
 
 // How a kernel sees a value. A read may be a view: `shape` and `layout` then say where element i of
 // the logical tensor lies, and render generates a load that finds it.
@@ -34,6 +38,14 @@ struct Operand {
   };
   std::optional<Window> window = {};
 
+  Operand();
+  Operand(ValueId of, const TensorType& type, Access how);  // all of it
+  Operand(const Operand& other);
+  Operand(Operand&& other) noexcept;
+  Operand& operator=(const Operand& other);
+  Operand& operator=(Operand&& other) noexcept;
+  ~Operand();
+
   bool contiguous() const { return layout == Layout::row_major(shape); }
 };
 
@@ -45,16 +57,16 @@ struct Param {
   double real = 0;
   Dims list = {};
 
-  Param(std::string n, Dim value) : name(std::move(n)), number(std::move(value)) {}
-  Param(std::string n, int value) : Param(std::move(n), Dim(value)) {}
-  Param(std::string n, double value) : name(std::move(n)), kind(Kind::f32), real(value) {}
-  Param(std::string n, Dims values)
-      : name(std::move(n)), kind(Kind::list), list(std::move(values)) {}
-  static Param signed_number(std::string n, Dim value) {
-    Param param(std::move(n), std::move(value));
-    param.kind = Kind::i32;
-    return param;
-  }
+  Param(std::string_view n, const Dim& value);
+  Param(std::string_view n, int value);
+  Param(std::string_view n, double value);
+  Param(std::string_view n, Dims values);
+  Param(const Param& other);
+  Param(Param&& other) noexcept;
+  Param& operator=(const Param& other);
+  Param& operator=(Param&& other) noexcept;
+  ~Param();
+  static Param signed_number(std::string_view n, const Dim& value);
 };
 
 struct KernelText {
@@ -129,7 +141,6 @@ struct Step;
 struct Steps {
   std::vector<Step> list;
 
-  // Not inline: every op would get its own copy of what a list of variants takes.
   Steps();
   Steps(const Steps& other);
   Steps(Steps&& other) noexcept;

@@ -117,9 +117,7 @@ Dims bias_strides(const Operand& bias) {
   return strides;
 }
 
-Operand whole(const Tensor& x) {
-  return {"", 0, x.dtype(), Access::read, x.shape(), Layout::row_major(x.shape())};
-}
+Operand whole(const Tensor& x) { return {0, x.type(), Access::read}; }
 
 void reference(const ReferenceSite& site) {
   const Tensor &q = site.in(0), &k = site.in(1), &v = site.in(2);

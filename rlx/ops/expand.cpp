@@ -55,8 +55,9 @@ Types infer(const InferSite& site) {
 
 // Strides of 0 where the operand is repeated.
 Layout expand_layout(const Dims& from, const Layout& layout, const Dims& to) {
-  const Operand operand = broadcast({"x", 0, DType::f32, Access::read, from, layout}, to);
-  return tidy(operand.layout, to);
+  Operand operand(0, {DType::f32, from}, Access::read);
+  operand.layout = layout;
+  return tidy(broadcast(operand, to).layout, to);
 }
 
 void reference(const ReferenceSite& site) {

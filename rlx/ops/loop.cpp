@@ -303,7 +303,7 @@ Steps lower(const LowerSite& site) {
   const Dim iteration = form.reverse ? most - 1 - Dim(counter) : Dim(counter);
   if (form.conditional && !can_be_stacked(site, form, most)) return loop_on_host(site, most);
   Steps steps;
-  std::vector<Operand> inputs{{"", -1, DType::i64, Access::read, {}, {}}};
+  std::vector<Operand> inputs{{-1, i64({}), Access::read}};
   for (size_t i = form.first; i < site.inputs.size(); ++i) {
     const size_t k = i - form.first;
     if (k < form.carried) {
