@@ -67,8 +67,13 @@ Values sweep(const Values& ys, const Values& seeds, const Values& xs) {
 }  // namespace
 
 Values gradient(Value y, const Values& xs, Value seed) {
+  require(y.present(), "gradient: there is no value to take it of");
+  for (size_t i = 0; i < xs.size(); ++i)
+    require(xs[i].present() && xs[i].graph == y.graph, "gradient: with respect to value ", i,
+            ", which is ", xs[i].present() ? "of another graph" : "absent");
   require(is_float(y.dtype()), "gradient: of ", y.type(), ", which is not a float");
   if (!seed.present()) seed = expand(scalar(y, 1), y.shape());
+  require(seed.graph == y.graph, "gradient: the seed is of another graph");
   require(seed.type() == y.type(), "gradient: the seed is ", seed.type(), ", it must be like ",
           y.type());
   return sweep({y}, {seed}, xs);

@@ -108,12 +108,14 @@ class RunBinding {
   struct Seen {
     DType dtype;
     Shape shape;
-    const void* identity;
-    uint64_t version;
+    Tensor::Mark elements;  // of those that decide shapes
   };
   std::vector<Seen> seen_;
   Binding binding_, by_inputs_;  // as the run knows it; as the inputs alone told it
 };
+
+// An Error when what a host step gave is not as much as its value has room for.
+void check_result(const LoweredValue& value, const Tensor& given, const SymbolValues& symbols);
 
 // Element i of the operand's logical tensor, gathered from the tensor that holds it.
 Tensor follow_view(const Tensor& root, const Operand& operand, const SymbolValues& symbols);

@@ -73,18 +73,12 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
     if (elements && on_device)
       fail(ErrorKind::invalid_input, "run: input '", node.name,
            "' decides shapes or control flow, so it must be a host tensor");
-    const void* identity = elements ? request.inputs[i].identity() : nullptr;
-    const uint64_t version = elements ? request.inputs[i].version() : 0;
-    if (i >= seen_.size()) {
-      seen_.push_back({dtype, shape, identity, version});
-      same = false;
+    const Tensor::Mark mark = elements ? request.inputs[i].mark() : Tensor::Mark{};
+    if (i >= seen_.size())
+      seen_.emplace_back();
+    else if (seen_[i].dtype == dtype && seen_[i].shape == shape && seen_[i].elements == mark)
       continue;
-    }
-    Seen& seen = seen_[i];
-    if (seen.dtype == dtype && seen.shape == shape && seen.identity == identity &&
-        seen.version == version)
-      continue;
-    seen = {dtype, shape, identity, version};
+    seen_[i] = {dtype, shape, mark};
     same = false;
   }
   if (same && !first) {
@@ -116,6 +110,13 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
     throw;
   }
   return true;
+}
+
+void check_result(const LoweredValue& value, const Tensor& given, const SymbolValues& symbols) {
+  const Shape shape = bound(value.type.shape, symbols);
+  if (given.dtype() == value.type.dtype && given.count() == count(shape)) return;
+  fail(ErrorKind::invalid_graph, "'", value.name, "' is ", TensorType{value.type.dtype, shape},
+       ", and its op gave ", given.type());
 }
 
 Tensor follow_view(const Tensor& root, const Operand& operand, const SymbolValues& symbols) {

@@ -48,6 +48,9 @@ void require(bool condition, const Parts&... parts) {
   if (!condition) fail(ErrorKind::invalid_graph, parts...);
 }
 
+// The exception being handled, as an Error.
+Error current_error();
+
 // What an asynchronous call delivers: a value, or the error that kept it from having one.
 template <class T>
 class Result {

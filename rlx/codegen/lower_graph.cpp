@@ -119,9 +119,12 @@ class Lowering {
     const std::vector<Operand> outputs = lower(graph, nullptr, steps);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorType& type = graph.outputs()[i].value.type();
-      lowered_.outputs.push_back(
-          {graph.outputs()[i].name, contiguous(outputs[i], steps).value, type});
+      lowered_.outputs.push_back({graph.outputs()[i].name,
+                                  before_updates(contiguous(outputs[i], steps).value, steps),
+                                  type});
     }
+    for (Lowered::Update& update : lowered_.updates)
+      if (update.next != update.state) update.next = before_updates(update.next, steps);
     for (const Lowered::Update& update : lowered_.updates)
       steps.add(Copy{update.next, update.state});
     lowered_.steps = std::move(steps);
@@ -129,6 +132,18 @@ class Lowering {
   }
 
  private:
+  // The updates overwrite their states: who wants one as it was takes a copy before.
+  ValueId before_updates(ValueId value, Steps& steps) {
+    const bool overwritten =
+        std::any_of(lowered_.updates.begin(), lowered_.updates.end(),
+                    [&](const Lowered::Update& update) { return update.state == value; });
+    if (!overwritten) return value;
+    const LoweredValue state = lowered_.values[size_t(value)];
+    const ValueId kept = make_value(ValueKind::temporary, state.name, state.type);
+    steps.add(Copy{value, kept});
+    return kept;
+  }
+
   struct Scope {
     const Graph& graph;
     std::vector<bool> host_only, bindable;

@@ -82,7 +82,15 @@ std::optional<std::string> disagreement(const RandomGraph& random, const Device&
   const Evaluation clean = evaluate(random.graph, random.inputs, {.keep_results = true});
   TensorMap got;
   try {
-    got = compile(random.graph, {.device = device, .optimise = optimise}).run(random.inputs);
+    const Program program = compile(random.graph, {.device = device, .optimise = optimise});
+    SymbolValues symbols;
+    for (const Node& node : random.graph.nodes())
+      if (is_input(node))
+        bind_input(node.name, node.types[0], random.inputs.at(node.name).type(), symbols);
+    for (const std::string& fault :
+         check_plan(program.lowered(), program.memory_plan(symbols), device.traits()))
+      return fault;
+    got = program.run(random.inputs);
   } catch (const Error& error) {
     return std::string(error.what());
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/ir/host_symbols.h"
+#include "rlx/ir/text_numbers.h"
 
 namespace rlx {
 namespace {
@@ -37,8 +38,7 @@ void check_arity(const OpDef& op, const Values& inputs) {
          arity.max == 1 ? " input" : " inputs", ", got ", inputs.size());
   }
   for (size_t i = 0; i < std::min(arity.min, inputs.size()); ++i)
-    require(inputs[i].present(), op.name, ": input ", i, " ('",
-            arity.names.empty() ? "" : arity.names[i], "') is missing");
+    require(inputs[i].present(), op.name, ": input ", i, " ('", arity.name(i), "') is missing");
 }
 
 // Refuses attributes the op does not take and fills in the defaults of those it does.
@@ -92,6 +92,49 @@ Graph::Graph(Graph&& other) noexcept = default;
 Graph& Graph::operator=(Graph&& other) noexcept = default;
 Graph::~Graph() = default;
 
+namespace {
+
+std::optional<int> fresh_number(std::string_view symbol) {
+  constexpr int64_t kMost = 1'000'000'000;
+  if (symbol.empty() || symbol[0] != 's') return std::nullopt;
+  const std::optional<int64_t> number = read_integer(symbol.substr(1));
+  if (!number || *number < 0 || *number >= kMost) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+bool mentions(const Node& node, const std::string& symbol) {
+  for (const TensorType& type : node.types)
+    for (const Dim& dim : type.shape)
+      for (const std::string& each : dim.symbols())
+        if (each == symbol) return true;
+  return false;
+}
+
+// A source may use names that we would give: ours are then others, unless ours was first.
+void take_symbols(GraphData& graph, const OpDef& op, const std::string& name,
+                  const TensorType& type) {
+  for (const Dim& dim : type.shape)
+    for (const std::string& symbol : dim.symbols()) {
+      const std::optional<int> number = fresh_number(symbol);
+      if (!number) continue;
+      if (*number < graph.fresh_symbols) {
+        const Node* first = nullptr;
+        for (size_t i = 0; i < graph.nodes.size() && !first; ++i)
+          if (mentions(graph.nodes[i], symbol)) first = &graph.nodes[i];
+        require(!first || is_source(*first), op.name, " '", name, "': ", symbol,
+                " is the name of an extent that '", first ? first->name : "", "' will tell");
+      }
+      skip_fresh_symbol(graph, symbol);
+    }
+}
+
+}  // namespace
+
+void skip_fresh_symbol(GraphData& graph, std::string_view symbol) {
+  const std::optional<int> number = fresh_number(symbol);
+  if (number) graph.fresh_symbols = std::max(graph.fresh_symbols, *number + 1);
+}
+
 Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& attrs,
                         const std::string& name) {
   Node node{static_op(op), {}, attrs, {type}, name};
@@ -111,6 +154,7 @@ Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& at
   } else {
     check_unique(*data_, op, name);
   }
+  take_symbols(*data_, op, name, type);
   if (node.host_values.empty()) node.host_values.resize(1);
   data_->nodes.push_back(std::move(node));
   return value(static_cast<int>(data_->nodes.size()) - 1);

@@ -54,8 +54,11 @@ struct GraphData {
   std::vector<GraphOutput> outputs;
   std::vector<StateUpdate> updates;
   std::map<std::string, Interval> symbols;  // those with bounds
-  int fresh_symbols = 0;
+  int fresh_symbols = 0;                    // the next extent that only a run can tell is s<this>
 };
+
+// Those from now on come after `symbol`, where it is such a name.
+void skip_fresh_symbol(GraphData& graph, std::string_view symbol);
 
 class Graph {
  public:

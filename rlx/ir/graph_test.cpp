@@ -71,6 +71,29 @@ TEST(Graph, SymbolsThatCannotBeComparedBecomeChecks) {
   EXPECT_NE(sum.producer().checks[0].what.find("n and m"), std::string::npos);
 }
 
+TEST(Graph, ExtentsThatOnlyARunTellsHaveNamesThatNobodyElseHas) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"s0", "s4"}));
+  EXPECT_EQ(non_zero(x).type(), i64({2, "s5"}));
+  graph.input("y", f32({"s4", "s0"}));
+  EXPECT_EQ(non_zero(x).type(), i64({2, "s6"}));
+  EXPECT_EQ(error_of([&] { graph.input("z", f32({"s5"})); }),
+            "input 'z': s5 is the name of an extent that 'non_zero_1' will tell");
+}
+
+TEST(Graph, TheLastNameOfAnOpsOperandsRepeats) {
+  const OpDef op{
+      .name = "test.many",
+      .family = "test",
+      .inputs = {2, 2, {"x"}},
+      .infer = [](const InferSite& site) { return Types{site.in(0)}; },
+  };
+  Graph graph;
+  const Value x = graph.input("x", f32({2}));
+  EXPECT_EQ(x.apply(op, {x, x}).type(), f32({2}));
+  EXPECT_EQ(error_of([&] { x.apply(op, {x, {}}); }), "test.many: input 1 ('x') is missing");
+}
+
 TEST(Graph, CloneIsAGraphOfItsOwn) {
   Graph graph;
   graph.output("y", exp(graph.input("x", f32({2}))));

@@ -7,10 +7,13 @@
 
 namespace rlx {
 
+std::string Arity::name(size_t i) const {
+  return names.empty() ? "" : names[std::min(i, names.size() - 1)];
+}
+
 const HostValue& InferSite::host(size_t i) const {
-  const std::string& operand = op.inputs.names[std::min(i, op.inputs.names.size() - 1)];
   require(
-      has_host(i), op.name, ": the values of '", operand,
+      has_host(i), op.name, ": the values of '", op.inputs.name(i),
       "' are needed to know the result's shape, and it is neither a constant nor a small integer tensor");
   return *host_values[i];
 }

@@ -29,6 +29,8 @@ constexpr size_t kMany = SIZE_MAX;
 struct Arity {
   size_t min = 1, max = 1;
   std::vector<std::string> names = {};  // the last one repeats when there are more
+
+  std::string name(size_t i) const;
 };
 
 // An attribute an op takes. Without a default it must be given, unless it is optional.
@@ -92,7 +94,7 @@ struct GradientSite {
 
   Value in(size_t i) const;
   Value y(size_t i = 0) const;
-  Value dy(size_t i = 0) const;  // an absent gradient is zeros of the result's type
+  Value dy(size_t i = 0) const;  // an Error where nothing depends on the result
   const Attrs& attrs() const;
 };
 using Gradients = std::vector<std::optional<Value>>;  // per input; none: not differentiable in it

@@ -223,7 +223,7 @@ class GraphParser {
     for (std::optional<HostValue>& host : node.host_values)
       if (host)
         for (Dim& element : host->elements) element = element.substitute(renamed);
-    for (const auto& [fresh, name] : renamed) skip_fresh(*name.symbol());
+    for (const auto& [fresh, name] : renamed) skip_fresh_symbol(data, *name.symbol());
   }
 
   static std::optional<std::string> printed_name_of(const Dim& fresh, const Types& types,
@@ -234,15 +234,6 @@ class GraphParser {
         if (a[d] == fresh) return b[d].symbol();
     }
     return std::nullopt;
-  }
-
-  // Symbols made from now on come after one that the text has.
-  void skip_fresh(std::string_view name) {
-    constexpr int64_t kMost = 1'000'000'000;
-    if (name.empty() || name[0] != 's') return;
-    const std::optional<int64_t> number = read_integer(name.substr(1));
-    int& fresh = graph_.data()->fresh_symbols;
-    if (number && *number >= fresh && *number < kMost) fresh = static_cast<int>(*number) + 1;
   }
 
   Scanner& in_;

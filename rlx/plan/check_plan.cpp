@@ -39,6 +39,10 @@ class Checker {
   void finish() {
     for (const Lowered::Output& output : lowered_.outputs)
       expect(output.value, "output '" + output.name + "'");
+    for (const Lowered::Output& output : lowered_.outputs)
+      if (updated_.count(output.value))
+        faults_.insert(text("output '", output.name, "' is state '", name(output.value),
+                            "' after its update"));
     for (const Lowered::Update& update : lowered_.updates) {
       const auto held = holds_.find(place(update.state));
       if (held != holds_.end() && held->second != update.state && held->second != update.next)
@@ -86,6 +90,12 @@ class Checker {
     const auto* copy = std::get_if<Copy>(&step.what);
     const bool no_copy = copy && place(copy->source) == place(copy->target);
     for (const ValueId value : use.reads) expect(value, reader);
+    if (copy && updated_.count(copy->source) && !no_copy)
+      faults_.insert(text("'", name(copy->target), "' is copied from state '", name(copy->source),
+                          "' after its update"));
+    if (copy && copy->source != copy->target &&
+        lowered_.values[size_t(copy->target)].kind == ValueKind::state)
+      updated_.insert(copy->target);
     std::set<Place> updated;
     for (const ValueId value : use.updates) updated.insert(place(value));
     for (const ValueId written : use.writes)
@@ -105,6 +115,7 @@ class Checker {
   const Lowered& lowered_;
   const MemoryPlan& plan_;
   std::map<Place, ValueId> holds_;
+  std::set<ValueId> updated_;  // the states that have their next value
 };
 
 }  // namespace

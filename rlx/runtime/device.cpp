@@ -10,10 +10,7 @@
 
 namespace rlx {
 
-const std::shared_ptr<Backend>& Device::backend() const {
-  if (!backend_) backend_ = make_cpu_backend();
-  return backend_;
-}
+Device::Device() : backend_(make_cpu_backend()) {}
 
 namespace {
 

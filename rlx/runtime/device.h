@@ -23,16 +23,16 @@ struct FindOptions {
 
 class Device {
  public:
-  Device() = default;  // the CPU
+  Device();  // the CPU
   explicit Device(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
 
-  const std::string& name() const { return backend()->traits().name; }
-  const DeviceTraits& traits() const { return backend()->traits(); }
+  const std::string& name() const { return backend_->traits().name; }
+  const DeviceTraits& traits() const { return backend_->traits(); }
   bool is_cpu() const { return traits().on_host(); }
-  const std::shared_ptr<Backend>& backend() const;
+  const std::shared_ptr<Backend>& backend() const { return backend_; }
 
  private:
-  mutable std::shared_ptr<Backend> backend_;
+  std::shared_ptr<Backend> backend_;
 };
 
 struct FoundDevice {

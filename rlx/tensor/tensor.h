@@ -88,9 +88,16 @@ class Tensor {
   // Itself, or a copy where a file has it at an address from which data() cannot be read.
   Tensor aligned() const;
 
-  // Two tensors with the same identity and version hold the same bytes.
+  // Tensors with the same identity share their storage, or part of it.
   const void* identity() const { return storage_.get(); }
-  uint64_t version() const { return storage_->version(); }
+  // Tensors of one dtype with the same mark hold the same elements.
+  struct Mark {
+    uint64_t version = 0;  // of the storage: no two have the same, nor one when it was changed
+    size_t offset = 0;
+    int64_t count = -1;
+    bool operator==(const Mark&) const = default;
+  };
+  Mark mark() const { return {storage_->version(), offset_, count_}; }
 
  private:
   void check_holds(bool right) const;

@@ -45,7 +45,8 @@ class CpuExecutable : public Executable {
   void run_async(RunRequest& request, RunDone done) override {
     try {
       run(request);
-    } catch (const Error& error) {
+    } catch (...) {
+      const Error error = current_error();
       return done(&error);
     }
     done(nullptr);
@@ -79,7 +80,7 @@ class CpuExecutable : public Executable {
     const std::lock_guard lock(mutex_);
     const size_t v = find(ValueKind::weight, name);
     check_type("weight", name, compiled_->lowered.values[v].type, tensor);
-    values_[v] = tensor;
+    values_[v] = tensor.aligned();
     std::erase(missing_weights_, v);
   }
   Tensor read_state(const std::string& name) override {
@@ -92,7 +93,10 @@ class CpuExecutable : public Executable {
     check_type("state", name, compiled_->lowered.values[v].type, tensor);
     values_[v] = tensor.copy();
   }
-  Counters counters() const override { return counters_; }
+  Counters counters() const override {
+    const std::lock_guard lock(mutex_);
+    return counters_;
+  }
 
  private:
   static void check_type(const char* kind, const std::string& name, const TensorType& type,
@@ -111,10 +115,12 @@ class CpuExecutable : public Executable {
 
   const MemoryPlan& plan() {
     const std::string key = plan_key(*compiled_, binding_.symbols());
-    const auto [at, added] = plans_.try_emplace(key);
-    if (added) {
-      at->second =
-          plan_memory(compiled_->lowered, traits_, plan_ranges(*compiled_, binding_.symbols()));
+    auto at = plans_.find(key);
+    if (at == plans_.end()) {
+      at = plans_
+               .emplace(key, plan_memory(compiled_->lowered, traits_,
+                                         plan_ranges(*compiled_, binding_.symbols())))
+               .first;
       ++counters_.plans;
     }
     check_budget(*compiled_, at->second);
@@ -252,6 +258,7 @@ class CpuExecutable : public Executable {
       values_[size_t(id)] = tensor;
       return;
     }
+    check_result(value, tensor, binding_.symbols());
     Tensor place = target(id);
     if (plan_->slot_of[size_t(id)] < 0)
       place = tensor;

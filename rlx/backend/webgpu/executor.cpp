@@ -41,6 +41,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
         missing_weights_.push_back(id);
     }
     connect();  // compiles the pipelines now, so that the first run does not wait for them
+    counters_told_ = counters_;
   }
 
   void run_async(RunRequest& request, RunDone done) override {
@@ -105,9 +106,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     const TensorType& type = lowered_.values[size_t(value)].type;
     for (const ValueId written : states_written_)
       if (written == value) return states_.at(value).copy();  // not uploaded yet
-    if (!plan_) return {type.dtype, concrete(type.shape)};
-    return GpuMemory(resources_->gpu_ptr(), resources_->buffer(value))
-        .read(type.dtype, concrete(type.shape));
+    const BufferPtr& buffer = resources_->own(value);
+    if (!buffer) return {type.dtype, concrete(type.shape)};
+    return GpuMemory(resources_->gpu_ptr(), buffer).read(type.dtype, concrete(type.shape));
   }
   void write_state(const std::string& name, const Tensor& tensor) override {
     const Held held(*this);
@@ -116,7 +117,10 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     states_[value] = tensor.copy();  // uploaded before the next run, and again after a loss
     states_written_.push_back(value);
   }
-  Counters counters() const override { return counters_; }
+  Counters counters() const override {
+    const std::lock_guard lock(mutex_);
+    return counters_told_;
+  }
 
  private:
   struct Input {
@@ -213,15 +217,18 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       resources_->begin_run();
       pc_ = 0;
       advance();
-    } catch (const Error& error) {
-      finish(&error);
+    } catch (...) {
+      finish_with_exception();
     }
   }
 
   void prepare_plan() {
-    const auto [at, added] = plans_.try_emplace(plan_key(*compiled_, symbols()));
-    if (added) {
-      at->second = plan_memory(lowered_, traits(), plan_ranges(*compiled_, symbols()));
+    plan_ = nullptr;  // until there is room for it: the next run then tries again
+    const std::string key = plan_key(*compiled_, symbols());
+    auto at = plans_.find(key);
+    if (at == plans_.end()) {
+      at = plans_.emplace(key, plan_memory(lowered_, traits(), plan_ranges(*compiled_, symbols())))
+               .first;
       ++counters_.plans;
     }
     for (size_t v = 0; v < lowered_.values.size(); ++v)
@@ -230,7 +237,6 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
              lowered_.values[v].type, " of ", at->second.bytes_of[v],
              " bytes; a buffer of this device holds ", traits().max_buffer_bytes);
     check_budget(*compiled_, at->second);
-    plan_ = nullptr;  // until there is room for it: the next run then tries again
     resources_->fit(at->second);
     plan_ = &at->second;
   }
@@ -317,8 +323,12 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     RunReport* report = request_->report;
     const size_t first = report->dispatches.size() - recorder_.dispatches();
     time_tickets_.push_back(resources_->gpu().submit(
-        recorder_.commands(), {.timestamps = true}, [report, first](Result<SubmitTimes> times) {
-          if (!times.ok()) return;
+        recorder_.commands(), {.timestamps = true},
+        [this, report, first](Result<SubmitTimes> times) {
+          if (!times.ok()) {  // the device tells an error once: the run has failed
+            failure_ = times.error();
+            return;
+          }
           const SubmitTimes measured = times.take();
           for (size_t i = 0; i < measured.dispatch_microseconds.size(); ++i)
             report->dispatches[first + i].microseconds = measured.dispatch_microseconds[i];
@@ -353,8 +363,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
         use(tensors);
         ++pc_;
         advance();
-      } catch (const Error& error) {
-        finish(&error);
+      } catch (...) {
+        finish_with_exception();
       }
     };
     set_ticket(resources_->gpu().read(*readback.staging, 0, readback.bytes, deliver_to));
@@ -418,7 +428,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     for (size_t r = 0; r < results.size(); ++r) {
       const ValueId id = host.results[r];
       const TensorType& type = lowered_.values[size_t(id)].type;
-      if (!is_bound(type.shape, symbols())) {  // the data told its extent
+      if (is_bound(type.shape, symbols())) {
+        check_result(lowered_.values[size_t(id)], results[r], symbols());
+      } else {  // the data told its extent
         for (size_t d = 0; d < type.shape.size(); ++d)
           if (const auto symbol = type.shape[d].symbol())
             symbols().insert_or_assign(*symbol, results[r].shape()[d]);
@@ -485,8 +497,8 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
           tensor = Tensor(type.dtype, bound(type.shape, symbols()));
         from_device(bytes.subspan(readback_.offsets[i]), tensor);
       }
-    } catch (const Error& error) {
-      return finish(&error);
+    } catch (...) {
+      return finish_with_exception();
     }
     finish(nullptr);
   }
@@ -523,12 +535,23 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     }
   }
 
+  // What a step threw, a user's own op perhaps, ends the run; what `done` threw is its caller's.
+  void finish_with_exception() {
+    if (!done_) throw;
+    const Error error = current_error();
+    finish(&error);
+  }
+
   void finish(const Error* error) {
     if (error) {
       recorded_valid_ = false;
       recorder_.forget();
     }
     if (request_->report) fill_report(*request_->report);
+    {
+      const std::lock_guard lock(mutex_);
+      counters_told_ = counters_;
+    }
     const auto self = std::move(keep_alive_);
     const RunDone done = std::move(done_);
     if (!waiting_) release();
@@ -557,6 +580,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   std::map<std::string, MemoryPlan> plans_;
   const MemoryPlan* plan_ = nullptr;
   Counters counters_, counters_before_;
+  Counters counters_told_;  // as the last run left them, for any thread
 
   // The run under way.
   RunRequest* request_ = nullptr;

@@ -111,6 +111,7 @@ std::shared_ptr<GpuMemory> Resources::keep(ValueId value, uint64_t bytes,
 }
 
 void Resources::upload(ValueId value, const Tensor& tensor, const std::string& what) {
+  uploaded_[size_t(value)] = {};
   if (tensor.count() == 0) return;
   const int64_t bytes = bytes_of(tensor.dtype(), Dim(tensor.count()), gpu_->info().traits).number();
   std::span<const std::byte> data = tensor.bytes();
@@ -126,10 +127,9 @@ void Resources::upload(ValueId value, const Tensor& tensor, const std::string& w
 }
 
 void Resources::upload_changed(ValueId value, const Tensor& tensor, const std::string& what) {
-  Uploaded& last = uploaded_[size_t(value)];
-  if (last.identity == tensor.identity() && last.version == tensor.version()) return;
+  if (uploaded_[size_t(value)] == tensor.mark()) return;
   upload(value, tensor, what);
-  last = {tensor.identity(), tensor.version()};
+  uploaded_[size_t(value)] = tensor.mark();
 }
 
 BindGroupPtr Resources::bind_group(const void* dispatch, const Pipeline& pipeline,

@@ -36,6 +36,8 @@ class Resources {
   // Room for a value that only a step could size.
   void fit_late(ValueId value, int64_t bytes);
   const BufferPtr& buffer(ValueId value) const;
+  // That of a value that keeps one from run to run; none before the first plan.
+  const BufferPtr& own(ValueId value) const { return own_[size_t(value)]; }
   void borrow(ValueId value, BufferPtr buffer);  // somebody else's, for this run
   // Room for an output that stays on the device: what nobody holds any more serves again, so that
   // a cache handed from run to run takes two buffers in turn.
@@ -56,10 +58,6 @@ class Resources {
   uint64_t generation() const { return generation_; }
 
  private:
-  struct Uploaded {
-    const void* identity = nullptr;
-    uint64_t version = 0;
-  };
   struct GroupKey {
     const void* dispatch;
     std::vector<uint64_t> ranges;
@@ -77,7 +75,7 @@ class Resources {
   std::vector<BufferPtr> own_;  // by value
   std::vector<BufferPtr> borrowed_;
   std::map<ValueId, std::vector<std::shared_ptr<GpuMemory>>> kept_;
-  std::vector<Uploaded> uploaded_;
+  std::vector<Tensor::Mark> uploaded_;  // what the own buffers hold
   std::map<GroupKey, BindGroupPtr> groups_;
   BufferPtr params_, staging_[2];
   size_t next_staging_ = 0;

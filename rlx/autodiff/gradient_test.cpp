@@ -1,0 +1,27 @@
+#include "rlx/autodiff/gradient.h"
+
+#include <gtest/gtest.h>
+
+#include "rlx/ops/ops.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+namespace {
+
+TEST(Gradient, OfWhatIsNotOneGraphIsRefused) {
+  Graph graph, other;
+  const Value x = graph.input("x", f32({2})), stranger = other.input("x", f32({2}));
+  const Value y = exp(exp(x));
+  EXPECT_EQ(error_of([&] {
+              gradient(y, {x, stranger});
+            }),
+            "gradient: with respect to value 1, which is of another graph");
+  EXPECT_EQ(error_of([&] { gradient(y, {Value{}}); }),
+            "gradient: with respect to value 0, which is absent");
+  EXPECT_EQ(error_of([&] { gradient(Value{}, {x}); }), "gradient: there is no value to take it of");
+  EXPECT_EQ(error_of([&] { gradient(y, {x}, stranger); }),
+            "gradient: the seed is of another graph");
+}
+
+}  // namespace
+}  // namespace rlx
