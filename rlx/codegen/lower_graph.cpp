@@ -227,7 +227,7 @@ class Lowering {
 
   // Of a value too large to bind whole, a view of a small part binds only that part.
   void bind_part(Operand& operand) const {
-    if (operand.access != Access::read || operand.window || operand.vec4 || operand.atomic) return;
+    if (operand.access != Access::read || operand.window || operand.atomic) return;
     const TensorType& whole = lowered_.values[size_t(operand.value)].type;
     if (fits_binding(whole.dtype, whole.shape, traits_)) return;
     Dim first = operand.layout.offset, last = first;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iomanip>
 #include <limits>
 #include <set>
 
@@ -34,7 +35,6 @@ std::string load_expression(const Operand& operand, const DeviceStorage& storage
                             const std::string& at) {
   const std::string buffer = "buffer_" + operand.name;
   if (storage.elements_per_word == 1) {
-    if (operand.vec4) return text("f32(", buffer, '[', at, " / 4u][", at, " % 4u])");
     if (operand.dtype == DType::boolean) return text(buffer, '[', at, "] != 0u");
     if (storage.element != storage.compute)
       return text(storage.compute, '(', buffer, '[', at, "])");
@@ -96,28 +96,14 @@ std::string loads(const Operand& operand, const DeviceStorage& storage) {
   functions +=
       text("fn load_", operand.name, "(i: u32) -> ", storage.compute, " {\n", body, "  return ",
            load_expression(operand, storage, body.empty() ? "i" : "at"), ";\n}\n");
-  if (operand.vec4)
-    functions +=
-        text("fn load4_", operand.name, "(i: u32) -> vec4<f32> {\n  return vec4<f32>(buffer_",
-             operand.name, "[i]);\n}\n");
   return functions;
 }
 
 std::string stores(const Operand& operand, const DeviceStorage& storage) {
   const std::string base = operand.window ? text(" - params.", operand.name, "_base") : "";
-  if (storage.elements_per_word == 1) {
-    std::string functions;
-    if (!operand.vec4)
-      functions =
-          text("fn store_", operand.name, "(i: u32, v: ", storage.compute, ") {\n  buffer_",
-               operand.name, "[i", base, "] = ", store_expression(operand, storage), ";\n}\n");
-    else
-      functions = text("fn store_", operand.name, "(i: u32, v: f32) {\n  buffer_", operand.name,
-                       "[i / 4u][i % 4u] = ", storage.element, "(v);\n}\nfn store4_", operand.name,
-                       "(i: u32, v: vec4<f32>) {\n  buffer_", operand.name, "[i] = vec4<",
-                       storage.element, ">(v);\n}\n");
-    return functions;
-  }
+  if (storage.elements_per_word == 1)
+    return text("fn store_", operand.name, "(i: u32, v: ", storage.compute, ") {\n  buffer_",
+                operand.name, "[i", base, "] = ", store_expression(operand, storage), ";\n}\n");
   const int64_t per_word = storage.elements_per_word;
   const std::string word_base =
       operand.window ? text(" - params.", operand.name, "_base / ", per_word, "u") : "";
@@ -129,9 +115,8 @@ std::string stores(const Operand& operand, const DeviceStorage& storage) {
 
 std::string declaration(const Operand& operand, const DeviceStorage& storage, size_t binding) {
   const char* access = operand.access == Access::read && !operand.atomic ? "read" : "read_write";
-  const std::string element = operand.atomic ? text("atomic<", storage.element, '>')
-                              : operand.vec4 ? text("vec4<", storage.element, '>')
-                                             : storage.element;
+  const std::string element =
+      operand.atomic ? text("atomic<", storage.element, '>') : storage.element;
   return text("@group(0) @binding(", binding, ") var<storage, ", access, "> buffer_", operand.name,
               ": array<", element, ">;\n");
 }
@@ -145,7 +130,7 @@ std::string constants_text(const Dispatch& dispatch) {
     if (const auto* number = std::get_if<int64_t>(&constant.value))
       lines += *number < 0 ? text(*number, "i;\n") : text(*number, "u;\n");
     else if (const auto* real = std::get_if<double>(&constant.value))
-      lines += text("f32(", *real, ");\n");
+      lines += text("f32(", std::setprecision(9), *real, ");\n");
     else
       lines += std::get<bool>(constant.value) ? "true;\n" : "false;\n";
   }

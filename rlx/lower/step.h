@@ -30,7 +30,6 @@ struct Operand {
   Access access = Access::read;
   Dims shape = {};
   Layout layout = {};
-  bool vec4 = false;    // declared as array<vec4<T>>; the value is contiguous
   bool atomic = false;  // declared as array<atomic<u32>> or atomic<i32>
   // Which elements of the value are bound, when not all: the paths of tensors beyond the limit.
   struct Window {

@@ -81,12 +81,6 @@ Binder::Binder(const Graph& graph, std::vector<GraphPtr> bodies)
     work_.push_back({bodies_[i].get(), {}, nodes_that_introduce(*bodies_[i]), running_symbol(i)});
 }
 
-bool Binder::needs_elements(const std::string& input) const {
-  return std::any_of(graph_.nodes().begin(), graph_.nodes().end(), [&](const Node& node) {
-    return is_input(node) && node.name == input && node.host_values[0].has_value();
-  });
-}
-
 void Binder::bind_inputs(const TensorMap& inputs, Binding& binding) const {
   int at = -1;
   for (const Node& node : graph_.nodes()) {

@@ -25,8 +25,6 @@ class Binder {
   void bind_inputs(const TensorMap& inputs, Binding& binding) const;
   // Binds what follows from that; called again when a step has told more.
   void resolve(Binding& binding) const;
-  // The inputs whose elements the binding needs: they must come from the host.
-  bool needs_elements(const std::string& input) const;
 
  private:
   struct GraphWork {
