@@ -37,10 +37,7 @@ Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs,
   int unknown = 0;
   const auto fresh = [&] { return Dim(text(kUnknown, unknown++)); };
   Inferred inferred = infer_types(*node.op, type_refs, host_refs, node.attrs, fresh);
-  for (const DimCheck& check : inferred.checks)
-    if (check.a.value(symbols) != check.b.value(symbols))
-      fail(ErrorKind::invalid_input, check.what, " (", check.a.value(symbols), " and ",
-           check.b.value(symbols), ')');
+  for (const DimCheck& check : inferred.checks) check.require_under(symbols);
   return inferred.types;
 }
 

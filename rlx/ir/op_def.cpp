@@ -11,6 +11,11 @@ std::string Arity::name(size_t i) const {
   return names.empty() ? "" : names[std::min(i, names.size() - 1)];
 }
 
+const TensorType& InferSite::in(size_t i) const {
+  require(has(i), op.name, ": input ", i, " ('", op.inputs.name(i), "') is missing");
+  return *inputs[i];
+}
+
 const HostValue& InferSite::host(size_t i) const {
   require(
       has_host(i), op.name, ": the values of '", op.inputs.name(i),
@@ -18,11 +23,55 @@ const HostValue& InferSite::host(size_t i) const {
   return *host_values[i];
 }
 
+namespace {
+
+using Relation = DimCheck::Relation;
+
+bool holds(Relation relation, int64_t a, int64_t b) {
+  switch (relation) {
+    case Relation::equal:
+      return a == b;
+    case Relation::at_most:
+      return a <= b;
+    default:
+      return b == 0 ? a == 0 : mod(Dim(a), Dim(b)).is(0);
+  }
+}
+
+// Made now where both are numbers, else left to the run.
+void check_dims(const InferSite& site, Relation relation, const Dim& a, const Dim& b,
+                std::string_view what) {
+  const bool known = a.is_number() && b.is_number();
+  if (a == b || (known && holds(relation, a.number(), b.number()))) return;
+  std::string message = text(site.op.name, ": ", what);
+  if (relation == Relation::equal) message += text(": ", a, " and ", b);
+  if (known) fail(ErrorKind::invalid_graph, message);
+  if (site.checks) site.checks->push_back({a, b, message, relation});
+}
+
+}  // namespace
+
+void DimCheck::require_under(const SymbolValues& symbols) const {
+  const int64_t x = a.value(symbols), y = b.value(symbols);
+  if (holds(relation, x, y)) return;
+  switch (relation) {
+    case Relation::equal:
+      fail(ErrorKind::invalid_input, what, " must be equal, and are ", x, " and ", y);
+    case Relation::at_most:
+      fail(ErrorKind::invalid_input, what, ": ", x, " is more than ", y);
+    default:
+      fail(ErrorKind::invalid_input, what, ": ", x, " is no multiple of ", y);
+  }
+}
+
 void InferSite::equal(const Dim& a, const Dim& b, std::string_view what) const {
-  if (a == b) return;
-  if (a.is_number() && b.is_number())
-    fail(ErrorKind::invalid_graph, op.name, ": ", what, ": ", a, " and ", b);
-  if (checks) checks->push_back({a, b, text(op.name, ": ", what, ": ", a, " and ", b)});
+  check_dims(*this, Relation::equal, a, b, what);
+}
+void InferSite::at_most(const Dim& a, const Dim& b, std::string_view what) const {
+  check_dims(*this, Relation::at_most, a, b, what);
+}
+void InferSite::multiple_of(const Dim& a, const Dim& b, std::string_view what) const {
+  check_dims(*this, Relation::multiple_of, a, b, what);
 }
 
 OpDef::~OpDef() = default;

@@ -48,10 +48,15 @@ struct HostValue {
   bool own_symbols = false;  // the elements are symbols made for this value: running it binds them
 };
 
-// Two dims an op needs equal that only a binding can compare.
+// What an op needs of two dims where only a binding can compare them.
 struct DimCheck {
+  enum class Relation { equal, at_most, multiple_of };
   Dim a, b;
   std::string what;  // the message, which names both
+  Relation relation = Relation::equal;
+
+  // An Error with the values of both where they break it.
+  void require_under(const SymbolValues& symbols) const;
 };
 
 struct InferSite {
@@ -63,12 +68,16 @@ struct InferSite {
   std::vector<DimCheck>* checks = nullptr;
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
-  const TensorType& in(size_t i) const { return *inputs[i]; }
+  // An Error when it is absent: only the first operands are known to be there.
+  const TensorType& in(size_t i) const;
   // The elements of host operand i; an Error when nothing is known of them.
   const HostValue& host(size_t i) const;
   bool has_host(size_t i) const { return i < host_values.size() && host_values[i] != nullptr; }
   // Requires a == b, now if it can be told, else when a run binds them.
   void equal(const Dim& a, const Dim& b, std::string_view what) const;
+  // The same of a <= b, and of a being a multiple of b; of 0 only 0 is one.
+  void at_most(const Dim& a, const Dim& b, std::string_view what) const;
+  void multiple_of(const Dim& a, const Dim& b, std::string_view what) const;
   Dim fresh() const { return fresh_symbol(); }
 };
 

@@ -51,10 +51,9 @@ void check_packed(const InferSite& site) {
           " must be positive");
   const int64_t shared = kv_heads == 0 ? heads : kv_heads;
   for (size_t i = 0; i < 3; ++i) {
-    const Dim& size = site.in(i).shape[2];
     const int64_t parts = i == 0 ? heads : shared;
-    require(!size.is_number() || size.number() % parts == 0, "attention: ", site.in(i),
-            " cannot be parted into ", parts, " heads");
+    site.multiple_of(site.in(i).shape[2], parts,
+                     text(site.in(i), " cannot be parted into ", parts, " heads"));
   }
 }
 
@@ -99,9 +98,8 @@ Types infer(const InferSite& site) {
   site.equal(form.k.heads, form.v.heads, text("the heads of k ", k, " and v ", v, " differ"));
   site.equal(form.k.length, form.v.length, text("k ", k, " and v ", v, " differ in length"));
   const Dim &heads = form.q.heads, &shared = form.k.heads;
-  if (heads.is_number() && shared.is_number())
-    require(shared.number() > 0 ? heads.number() % shared.number() == 0 : heads.is(0),
-            "attention: ", heads, " heads of q are no multiple of ", shared, " heads of k and v");
+  site.multiple_of(heads, shared,
+                   text(heads, " heads of q are no multiple of ", shared, " heads of k and v"));
   for (const size_t i : {size_t{3}, size_t{4}})
     if (site.has(i)) check_broadcast(site, i, form.scores());
   return {{q.dtype, form.result()}};

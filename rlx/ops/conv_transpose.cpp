@@ -74,9 +74,9 @@ Types infer(const InferSite& site) {
   require(groups > 0, "conv_transpose: groups ", groups, " is not positive");
   require_activation("conv_transpose", site.attrs.get<std::string>("activation"));
   site.equal(x.shape[1], w.shape[0], text("the channels of ", x, " are not those of w ", w));
-  if (w.shape[0].is_number())
-    require(w.shape[0].number() % groups == 0, "conv_transpose: ", w.shape[0], " channels of w ", w,
-            " cannot be parted into ", groups, " groups");
+  site.multiple_of(
+      w.shape[0], groups,
+      text(w.shape[0], " channels of w ", w, " cannot be parted into ", groups, " groups"));
   const Dim channels = w.shape[1] * Dim(groups);
   require_bias(site, 2, x.dtype, channels);
   const Form form(site.attrs, x.shape, w.shape);

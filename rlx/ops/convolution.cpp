@@ -27,9 +27,9 @@ Dims convolution_shape(const InferSite& site) {
   require(groups > 0, op, ": groups ", groups, " is not positive");
   site.equal(x.shape[1], w.shape[1] * Dim(groups),
              text("the channels of ", x, " are not those of w ", w, " in ", groups, " groups"));
-  if (w.shape[0].is_number())
-    require(w.shape[0].number() % groups == 0, op, ": ", w.shape[0], " channels of w ", w,
-            " cannot be parted into ", groups, " groups");
+  site.multiple_of(
+      w.shape[0], groups,
+      text(w.shape[0], " channels of w ", w, " cannot be parted into ", groups, " groups"));
   Dims shape = {x.shape[0], w.shape[0]};
   for (const Dim& extent : window_places(op, windows, x, spatial_dims(w.shape)))
     shape.push_back(extent);

@@ -27,7 +27,7 @@ int64_t choice(const Attrs& attrs, const char* attr, const char* const (&names)[
 Types infer(const InferSite& site) {
   const TensorType &x = site.in(0), &grid = site.in(1);
   choice(site.attrs, "mode", kModes);
-  choice(site.attrs, "padding", kPaddings);
+  const bool zeros = choice(site.attrs, "padding", kPaddings) == 0;
   require(is_float(x.dtype) && rank(x) == 4, "grid_sample: x is ", x,
           ", it needs floats [N, C, H, W]");
   require(is_float(grid.dtype) && rank(grid) == 4 &&
@@ -35,7 +35,12 @@ Types infer(const InferSite& site) {
           "grid_sample: grid is ", grid, ", it needs floats [N, H, W, 2]");
   site.equal(grid.shape[3], 2, text("the last dim of grid ", grid, " holds x and y"));
   site.equal(x.shape[0], grid.shape[0], text("dim 0 of x ", x, " and grid ", grid));
-  return {{x.dtype, {x.shape[0], x.shape[1], grid.shape[1], grid.shape[2]}}};
+  const TensorType y{x.dtype, {x.shape[0], x.shape[1], grid.shape[1], grid.shape[2]}};
+  for (const size_t d : {size_t{2}, size_t{3}})
+    if (!zeros)
+      site.at_most(smaller(count(y.shape), 1), x.shape[d],
+                   text("x ", x, " is empty, it has no border"));
+  return {y};
 }
 
 // One axis of a plane.

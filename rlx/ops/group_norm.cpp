@@ -26,12 +26,10 @@ Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   const int64_t groups = site.attrs.get<int64_t>("groups");
   require(groups >= 0, "group_norm: groups ", groups, " is negative");
-  if (groups > 0 && x.shape[1].is_number())
-    require(x.shape[1].number() % groups == 0, "group_norm: ", x.shape[1], " channels of x ", x,
-            " cannot be parted into ", groups, " groups");
-  else if (groups > 0)
-    site.equal(mod(x.shape[1], groups), 0,
-               text("the channels of x ", x, " cannot be parted into ", groups, " groups"));
+  if (groups > 0)
+    site.multiple_of(
+        x.shape[1], groups,
+        text(x.shape[1], " channels of x ", x, " cannot be parted into ", groups, " groups"));
   return {x};
 }
 

@@ -21,6 +21,8 @@ Types infer(const InferSite& site) {
   for (size_t d = 0; d < shape.size(); ++d)
     site.equal(dy.shape[d], indices.shape[d],
                text("dim ", d, " of dy ", dy, " and indices ", indices));
+  for (const size_t d : {size_t{0}, size_t{1}})  // windows do not slide over these
+    site.equal(dy.shape[d], shape[d], text("dim ", d, " of dy ", dy, " and of shape ", shape));
   const Pool checked("max_pool_gradient", site.attrs, dy.shape.size() - 2);
   return {{dy.dtype, shape}};
 }

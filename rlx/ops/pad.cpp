@@ -69,8 +69,9 @@ Types infer(const InferSite& site) {
     require(!extent.is_number() || extent.number() >= 0, "pad: pads ", pads.before[d], " and ",
             pads.after[d], " take more off dim ", d, " of ", x, " than there is");
     y.shape[d] = larger(extent, 0);
-    require(constant || !x.shape[d].is(0) || y.shape[d].is(0), "pad: dim ", d, " of ", x,
-            " is empty, there is nothing to repeat");
+    if (!constant)
+      site.at_most(smaller(y.shape[d], 1), x.shape[d],
+                   text("dim ", d, " of ", x, " is empty, there is nothing to repeat"));
   }
   return {y};
 }

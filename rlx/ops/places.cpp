@@ -48,12 +48,10 @@ void check_element_indices(const InferSite& site, size_t axis) {
   const TensorType &x = site.in(0), &indices = site.in(1);
   require(is_integer(indices.dtype) && rank(indices) == rank(x), site.op.name, ": indices ",
           indices, " do not fit ", x);
-  for (size_t d = 0; d < x.shape.size(); ++d) {
-    const Dim &given = indices.shape[d], &there = x.shape[d];
-    const bool known = given.is_number() && there.is_number();
-    require(d == axis || !known || given.number() <= there.number(), site.op.name, ": dim ", d,
-            " of indices ", indices, " is larger than that of ", x);
-  }
+  for (size_t d = 0; d < x.shape.size(); ++d)
+    if (d != axis)
+      site.at_most(indices.shape[d], x.shape[d],
+                   text("dim ", d, " of indices ", indices, " is larger than that of ", x));
 }
 
 Places element_places(const TensorType& x, const Layout& layout, const TensorType& indices,

@@ -41,8 +41,9 @@ Types infer(const InferSite& site) {
     y.shape[axis] = sizes.empty() ? scaled(from, scales[i]) : larger(sizes[i], 0);
     require(!sizes.empty() ? !sizes[i].is_number() || sizes[i].number() >= 0 : true,
             "resize: size ", sizes.empty() ? Dim(0) : sizes[i], " of dim ", axis, " is negative");
-    require(!from.is(0) || y.shape[axis].is(0), "resize: dim ", axis, " of ", site.in(0),
-            " is empty, it cannot become ", y.shape[axis]);
+    site.at_most(
+        smaller(y.shape[axis], 1), from,
+        text("dim ", axis, " of ", site.in(0), " is empty, it cannot become ", y.shape[axis]));
   }
   return {y};
 }

@@ -1,6 +1,7 @@
 // resize_gradient(dy, shape): what resize's x, of that shape, gets of dy: each element the sum of
 // the places that it was seen from, by weight.
 
+#include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/resizing.h"
 #include "rlx/ops/views.h"
@@ -18,6 +19,17 @@ Types infer(const InferSite& site) {
   require(is_float(dy.dtype) && shape.size() == dy.shape.size(), "resize_gradient: ", dy,
           " is not made of ", shape);
   check_resize("resize_gradient", {dy.dtype, shape}, site.attrs);
+  const Ints& given = site.attrs.get<Ints>("axes");
+  std::vector<bool> resized(shape.size(), given.empty());
+  for (const int64_t axis : given) resized[axis_of("resize_gradient", axis, dy)] = true;
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (resized[d])
+      site.at_most(
+          smaller(dy.shape[d], 1), shape[d],
+          text("dim ", d, " of ", shape, " is empty, it cannot have become ", dy.shape[d]));
+    else
+      site.equal(dy.shape[d], shape[d],
+                 text("dim ", d, " of ", dy, ", which is not resized, is not that of ", shape));
   return {{dy.dtype, shape}};
 }
 

@@ -36,7 +36,11 @@ Types infer(const InferSite& site) {
           " by ", width, " bins of ", site.attrs.get<int64_t>("samples"), " samples cannot be");
   site.equal(rois.shape[1], 4, text("the last dim of rois ", rois, " holds corners"));
   site.equal(rois.shape[0], indices.shape[0], text("regions ", rois, " and pictures ", indices));
-  return {{x.dtype, {rois.shape[0], x.shape[1], height, width}}};
+  const TensorType y{x.dtype, {rois.shape[0], x.shape[1], height, width}};
+  for (const size_t d : {size_t{2}, size_t{3}})
+    site.at_most(smaller(count(y.shape), 1), x.shape[d],
+                 text("x ", x, " has no elements to sample"));
+  return {y};
 }
 
 // A point along one axis: two neighbours and how much the second counts; none far outside.

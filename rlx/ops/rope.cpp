@@ -46,9 +46,7 @@ Types infer(const InferSite& site) {
   site.equal(cosines.shape.back(), sines.shape.back(),
              text("cos ", cosines, " and sin ", sines, " differ"));
   const Dim turned = cosines.shape.back() * Dim(2), &size = x.shape.back();
-  if (size.is_number())
-    require(turned.number() <= size.number(), "rope: turns ", turned, " dims, x ", x, " has ",
-            size);
+  site.at_most(turned, size, text("turns ", turned, " dims, x ", x, " has ", size));
   return {x};
 }
 

@@ -33,8 +33,9 @@ struct Settings {
 
 Types infer(const InferSite& site) {
   const TensorType &logits = site.in(0), &step = site.in(2);
-  require(is_float(logits.dtype) && rank(logits) > 0 && !logits.shape.back().is(0),
-          "sample: needs rows of float logits, got ", logits);
+  const std::string what = text("needs rows of float logits, got ", logits);
+  require(is_float(logits.dtype) && rank(logits) > 0, "sample: ", what);
+  site.at_most(1, logits.shape.back(), what);
   require_seed("sample", site.in(1));
   require(is_integer(step.dtype) && count(step.shape).is(1),
           "sample: step must be one integer, got ", step);

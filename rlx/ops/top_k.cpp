@@ -35,9 +35,10 @@ Types infer(const InferSite& site) {
   require(x.dtype != DType::c64, "top_k: complex numbers have no order, got ", x);
   const size_t axis = axis_in(site.attrs, x);
   const Dim k = wanted(site), &length = x.shape[axis];
-  require(
-      !k.is_number() || (k.number() >= 0 && (!length.is_number() || k.number() <= length.number())),
-      "top_k: k ", k, " is out of range for axis ", axis, " of ", x, " (", length, ")");
+  const std::string what =
+      text("k ", k, " is out of range for axis ", axis, " of ", x, " (", length, ")");
+  site.at_most(0, k, what);
+  site.at_most(k, length, what);
   return sorted_types(x, axis, k);
 }
 

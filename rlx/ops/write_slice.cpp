@@ -15,8 +15,7 @@ namespace {
 
 void check_fits(size_t d, int64_t start, int64_t extent, const TensorType& update,
                 const TensorType& x, ErrorKind kind) {
-  const int64_t end = start + update.shape[d].number();
-  if (start < 0 || end > extent)
+  if (start < 0 || start > extent - update.shape[d].number())
     fail(kind, "write_slice: dim ", d, " of ", update, " at ", start, " does not fit ", x, " (",
          extent, ")");
 }
@@ -29,9 +28,12 @@ Types infer(const InferSite& site) {
           "write_slice: starts must be a list of integers, got ", starts);
   site.equal(starts.shape[0], rank(x), text("number of starts and rank of ", x));
   const auto& elements = site.host(2).elements;
-  for (size_t d = 0; d < x.shape.size(); ++d)
+  for (size_t d = 0; d < x.shape.size(); ++d) {
     if (elements[d].is_number() && x.shape[d].is_number() && update.shape[d].is_number())
       check_fits(d, elements[d].number(), x.shape[d].number(), update, x, ErrorKind::invalid_graph);
+    // Where it starts is data, and for the kernel to flag; that it fits at all is not.
+    site.at_most(update.shape[d], x.shape[d], text("dim ", d, " of ", update, " does not fit ", x));
+  }
   return {x};
 }
 

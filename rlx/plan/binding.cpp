@@ -202,10 +202,12 @@ void Binder::resolve(Binding& binding) const {
     for (const Node& node : work.graph->nodes())
       for (const DimCheck& check : node.checks) {
         if (!is_bound(check.a, binding.symbols) || !is_bound(check.b, binding.symbols)) continue;
-        const int64_t a = check.a.value(binding.symbols), b = check.b.value(binding.symbols);
-        if (a != b)
-          fail(ErrorKind::invalid_input, check.what, " must be equal, and are ", a, " and ", b,
-               "\n  at node '", node.name, "'");
+        try {
+          check.require_under(binding.symbols);
+        } catch (Error& error) {
+          error.add_note(text("at node '", node.name, "'"));
+          throw;
+        }
       }
   }
 }
