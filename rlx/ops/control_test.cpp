@@ -2,6 +2,7 @@
 
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
 #include "rlx/testing.h"
 
@@ -189,6 +190,49 @@ TEST(ControlFlow, ErrorsNameTheBodysPart) {
                 std::move(b));
       }),
       "if_else: the bodies must have outputs of the same dtypes and ranks, got f32[3] and f32[]");
+}
+
+// Counts come from files: none may reach beyond the operands there are, whatever it adds up to.
+TEST(ControlFlow, CountsBeyondTheOperandsAreRefused) {
+  const auto with_counts = [](int64_t scanned, int64_t captured) {
+    return error_of([&] {
+      Graph body, graph;
+      body.output("y", body.input("i", i64({})));
+      const Attrs attrs{{"body", std::make_shared<const Graph>(std::move(body))},
+                        {"scanned", scanned},
+                        {"captured", captured}};
+      graph.add(catalog().at("loop"), {graph.input("n", i64({})), graph.input("x", f32({3}))},
+                attrs);
+    });
+  };
+  EXPECT_EQ(with_counts(0, -1),
+            "loop: there are 2 operands, 0 scanned and -1 captured ones among them");
+  EXPECT_EQ(with_counts(-1, 1),
+            "loop: there are 2 operands, -1 scanned and 1 captured ones among them");
+  EXPECT_EQ(with_counts(1, 1),
+            "loop: there are 2 operands, 1 scanned and 1 captured ones among them");
+  EXPECT_EQ(with_counts(INT64_MAX, INT64_MAX),
+            "loop: there are 2 operands, 9223372036854775807 scanned and 9223372036854775807 "
+            "captured ones among them");
+}
+
+TEST(ControlFlow, AnAbsentOperandIsRefused) {
+  Graph graph, body, conditional;
+  body.input("i", i64({}));
+  body.output("y", body.input("x", f32({3})));
+  conditional.input("i", i64({}));
+  conditional.output("again", conditional.input("go", boolean({})));
+  conditional.output("y", conditional.input("x", f32({3})));
+  const Value count = graph.input("n", i64({})), condition = graph.input("c", boolean({}));
+  EXPECT_EQ(error_of([&] { loop(count, {Value{}}, std::move(body)); }),
+            "loop: operand 1 is missing");
+  EXPECT_EQ(error_of([&] { while_loop(count, condition, {Value{}}, std::move(conditional)); }),
+            "while_loop: operand 2 is missing");
+  const Value row = graph.input("row", f32({}));
+  EXPECT_EQ(error_of([&] {
+              if_else(condition, {Value{}, row}, adding_body(), adding_body());
+            }),
+            "if_else: operand 1 is missing");
 }
 
 }  // namespace

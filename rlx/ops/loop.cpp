@@ -24,11 +24,15 @@ struct Form {
       : body(*attrs.get<GraphPtr>("body")),
         conditional(op.name == "while_loop"),
         reverse(attrs.get_or("reverse", false)),
-        first(conditional ? 2 : 1),
-        scanned(static_cast<size_t>(attrs.get_or<int64_t>("scanned", 0))),
-        captured(static_cast<size_t>(attrs.get<int64_t>("captured"))) {
-    require(operands >= first + scanned + captured, op.name, ": there are ", operands,
-            " operands, ", scanned, " scanned and ", captured, " captured ones among them");
+        first(conditional ? 2 : 1) {
+    const int64_t rows = attrs.get_or<int64_t>("scanned", 0),
+                  shared = attrs.get<int64_t>("captured"),
+                  values = static_cast<int64_t>(operands) - static_cast<int64_t>(first);
+    require(0 <= rows && rows <= values && 0 <= shared && shared <= values - rows, op.name,
+            ": there are ", operands, " operands, ", rows, " scanned and ", shared,
+            " captured ones among them");
+    scanned = static_cast<size_t>(rows);
+    captured = static_cast<size_t>(shared);
     carried = operands - first - scanned - captured;
     const size_t outputs = body.outputs().size(), least = carried + (conditional ? 1 : 0);
     require(outputs >= least, op.name, ": the body has ", outputs, " outputs, it needs ",
@@ -104,6 +108,7 @@ Types infer(const InferSite& site) {
     site.equal(type.shape[0], max(site.host(0).elements[0], 0),
                text("scanned ", type, " and the number of iterations differ"));
   }
+  for (size_t i = form.first; i < site.inputs.size(); ++i) site.in(i);  // none may be absent
   const Types operands = body_operands(form, site.inputs);
   check_body(site, form, operands);
   const Types outputs = output_types(form.body, operands);
