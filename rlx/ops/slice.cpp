@@ -135,7 +135,9 @@ void reference(const ReferenceSite& site) {
 
 std::optional<HostValue> symbolic(const InferSite& site) {
   if (!site.has_host(0) || site.host(0).shape.size() != 1) return std::nullopt;
-  const AxisSlice slice = resolve(site).at(0);
+  const std::vector<AxisSlice> slices = resolve(site);
+  if (slices.empty()) return HostValue{site.host(0).shape, site.host(0).elements};
+  const AxisSlice& slice = slices[0];
   if (!slice.start.is_number() || !slice.length.is_number()) return std::nullopt;
   HostValue value{{slice.length.number()}, {}};
   for (int64_t i = 0; i < slice.length.number(); ++i)

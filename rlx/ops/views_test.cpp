@@ -253,6 +253,12 @@ TEST(Slice, RefusesAStepOfZero) {
             "slice: axis 1 is out of range for f32[2] (rank 1)");
 }
 
+TEST(Slice, OfNoAxesIsTheListItself) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 4}));
+  EXPECT_EQ(reshape(x, slice(shape_of(x), Ints{}, Ints{})).shape(), (Dims{"n", 4}));
+}
+
 TEST(ShapeOf, IsKnownWithoutRunning) {
   Graph graph;
   const Value x = graph.input("x", f32({"b", "s", 64}));
