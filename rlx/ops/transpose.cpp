@@ -10,25 +10,27 @@ namespace rlx {
 
 const OpDef& transpose_op();
 
-namespace {
-
-std::vector<size_t> order_of(const Attrs& attrs, const TensorType& x) {
-  std::vector<size_t> axes(x.shape.size());
-  std::iota(axes.begin(), axes.end(), size_t{0});
-  const Ints& given = attrs.get<Ints>("order");
+Ints transpose_order(const Ints& given, const TensorType& x) {
+  Ints axes(x.shape.size());
+  std::iota(axes.begin(), axes.end(), int64_t{0});
   if (given.empty()) return {axes.rbegin(), axes.rend()};
-  std::vector<size_t> order;
-  for (const int64_t axis : given)
-    order.push_back(static_cast<size_t>(axis < 0 ? axis + rank(x) : axis));
+  Ints order;
+  for (const int64_t axis : given) order.push_back(axis < 0 ? axis + rank(x) : axis);
   require(std::is_permutation(order.begin(), order.end(), axes.begin(), axes.end()), "transpose: [",
           joined(given), "] is not an order of the dims of ", x);
   return order;
 }
 
+namespace {
+
+Ints order_of(const Attrs& attrs, const TensorType& x) {
+  return transpose_order(attrs.get<Ints>("order"), x);
+}
+
 template <class List>
-List permuted(const List& list, const std::vector<size_t>& order) {
+List permuted(const List& list, const Ints& order) {
   List result;
-  for (const size_t axis : order) result.push_back(list[axis]);
+  for (const int64_t axis : order) result.push_back(list[size_t(axis)]);
   return result;
 }
 
@@ -43,14 +45,14 @@ void reference(const ReferenceSite& site) {
 }
 
 std::optional<Layout> view(const ViewSite& site) {
-  const auto order = order_of(site.infer.attrs, site.infer.in(0));
+  const Ints order = order_of(site.infer.attrs, site.infer.in(0));
   return tidy({site.input.offset, permuted(site.input.strides, order)}, site.result.shape);
 }
 
 Gradients gradient(const GradientSite& site) {
-  const auto order = order_of(site.attrs(), site.in(0).type());
+  const Ints order = order_of(site.attrs(), site.in(0).type());
   Ints inverse(order.size());
-  for (size_t d = 0; d < order.size(); ++d) inverse[order[d]] = static_cast<int64_t>(d);
+  for (size_t d = 0; d < order.size(); ++d) inverse[size_t(order[d])] = static_cast<int64_t>(d);
   return {transpose(site.dy(), inverse)};
 }
 
@@ -73,7 +75,7 @@ const OpDef& transpose_op() {
 }
 
 Value transpose(Value x, const Ints& order) {
-  return x.apply(transpose_op(), {x}, {{"order", order}});
+  return x.apply(transpose_op(), {x}, {{"order", transpose_order(order, x.type())}});
 }
 
 }  // namespace rlx

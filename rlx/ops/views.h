@@ -19,6 +19,10 @@ void copy_strided(const Tensor& from, const Layout& layout, Tensor& to,
 // what is contiguous then also looks it.
 Layout tidy(Layout layout, const Dims& shape);
 
+// The axis of x that each dim of its transpose is: `given` with negative axes counted from the end,
+// and none given reversing them. Graphs from files have any of these.
+Ints transpose_order(const Ints& given, const TensorType& x);
+
 // Lowers an op that is a view by copying it.
 Steps copy_of_view(const LowerSite& site);
 

@@ -1,6 +1,7 @@
 // transpose(transpose(x)) -> transpose(x), or x itself when the two cancel.
 
 #include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {
@@ -21,14 +22,19 @@ bool is_identity(const Ints& order) {
   return true;
 }
 
+Ints order_of(const Attrs& attrs, const TensorType& x) {
+  return transpose_order(attrs.get<Ints>("order"), x);
+}
+
 bool is_transpose(const Node& node) { return node.op.get() == &transpose_op(); }
 
 Graph run(const Graph& graph) {
   return rebuild(graph, [](const RewriteSite& site) -> std::optional<Values> {
     if (!is_transpose(site.node) || !is_transpose(site.inputs[0].producer())) return std::nullopt;
     const Node& inner = site.inputs[0].producer();
-    const Ints order = compose(inner.attrs.get<Ints>("order"), site.attrs.get<Ints>("order"));
     const Value x = inner.inputs[0];
+    const Ints order =
+        compose(order_of(inner.attrs, x.type()), order_of(site.attrs, site.inputs[0].type()));
     return Values{is_identity(order) ? x : transpose(x, order)};
   });
 }
