@@ -33,7 +33,10 @@ Values sweep(const Values& ys, const Values& seeds, const Values& xs) {
   for (int at = last; at >= 0; --at) {
     if (!depends[size_t(at)]) continue;
     const Node& node = graph->nodes[size_t(at)];
-    if (is_source(node)) continue;
+    const bool goes_on = std::any_of(
+        node.inputs.begin(), node.inputs.end(),
+        [&](const Value& input) { return input.present() && depends[size_t(input.node)]; });
+    if (!goes_on) continue;
     GradientSite site{node, node.inputs, {}, {}, sweep};
     bool any = false;
     for (int r = 0; r < static_cast<int>(node.types.size()); ++r) {

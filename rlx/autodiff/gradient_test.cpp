@@ -8,6 +8,13 @@
 namespace rlx {
 namespace {
 
+TEST(Gradient, NeedsNoneOfWhatMadeTheValue) {
+  Graph graph;
+  const Value x = non_zero(graph.input("x", f32({4})));  // has none
+  const Value w = cast(x, DType::f32);
+  EXPECT_EQ(gradient(sum(w * w), {w})[0].type(), w.type());
+}
+
 TEST(Gradient, OfWhatIsNotOneGraphIsRefused) {
   Graph graph, other;
   const Value x = graph.input("x", f32({2})), stranger = other.input("x", f32({2}));

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -40,18 +41,15 @@ class DeviceTensor {
 
 // All that a device needs to run a graph. It owns the graph, so a Program outlives the user's.
 struct Compiled {
-  Compiled(Graph g, Lowered l)
-      : graph(std::move(g)),
-        lowered(std::move(l)),
-        binder(graph, lowered.bodies),
-        bounds(graph.symbols()) {}
+  Compiled(Graph g, Lowered l);
   Compiled(const Compiled&) = delete;
 
   Graph graph;
   Lowered lowered;
   Binder binder;
-  SymbolRanges bounds;        // of symbols that have them
-  int64_t memory_budget = 0;  // bytes that a run may take; 0: as many as there are
+  SymbolRanges bounds;               // of symbols that have them
+  std::set<std::string> planned_by;  // the others that some value's size depends on
+  int64_t memory_budget = 0;         // bytes that a run may take; 0: as many as there are
 };
 
 // One run. Kept and used again, it allocates nothing the second time.
@@ -90,11 +88,14 @@ class Backend {
 
 // The symbols' ranges for planning: bounds where there are any, else the value of this run.
 SymbolRanges plan_ranges(const Compiled& compiled, const SymbolValues& symbols);
-// What tells two plans apart: the values of symbols without bounds.
+// What tells two plans apart: the values of symbols without bounds that a size depends on.
 std::string plan_key(const Compiled& compiled, const SymbolValues& symbols);
 
 // An Error when a plan takes more than the budget, with the numbers.
 void check_budget(const Compiled& compiled, const MemoryPlan& plan);
+
+// What a plan takes, for the report of a run.
+void report_plan(const Lowered& lowered, const MemoryPlan& plan, RunReport& report);
 
 // Checks the inputs and binds; skips the work when nothing that matters has changed since.
 class RunBinding {

@@ -28,7 +28,7 @@ SymbolRanges plan_ranges(const Compiled& compiled, const SymbolValues& symbols) 
 std::string plan_key(const Compiled& compiled, const SymbolValues& symbols) {
   std::string key;
   for (const auto& [name, value] : symbols)
-    if (!compiled.bounds.count(name)) key += text(name, '=', value, ' ');
+    if (compiled.planned_by.count(name)) key += text(name, '=', value, ' ');
   return key;
 }
 
@@ -59,6 +59,28 @@ void check_budget(const Compiled& compiled, const MemoryPlan& plan) {
          " of other values); the budget is ", compiled.memory_budget);
 }
 
+void report_plan(const Lowered& lowered, const MemoryPlan& plan, RunReport& report) {
+  report.slots = static_cast<int64_t>(plan.slot_bytes.size());
+  report.peak_bytes = plan.peak_bytes;
+  for (size_t v = 0; v < lowered.values.size(); ++v) {
+    const ValueKind kind = lowered.values[v].kind;
+    if (kind == ValueKind::weight || kind == ValueKind::constant)
+      report.weight_bytes += plan.bytes_of[v];
+    if (kind == ValueKind::state) report.state_bytes += plan.bytes_of[v];
+  }
+}
+
+Compiled::Compiled(Graph g, Lowered l)
+    : graph(std::move(g)),
+      lowered(std::move(l)),
+      binder(graph, lowered.bodies),
+      bounds(graph.symbols()) {
+  for (const LoweredValue& value : lowered.values)
+    for (const Dim& dim : value.type.shape)
+      for (const std::string& symbol : dim.symbols())
+        if (!bounds.count(symbol)) planned_by.insert(symbol);
+}
+
 bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
   size_t next = 0;
   bool same = !seen_.empty() || request.inputs.empty();
@@ -70,9 +92,11 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
     const Shape& shape = on_device ? request.device_inputs[i].shape() : request.inputs[i].shape();
     const DType dtype = on_device ? request.device_inputs[i].dtype() : request.inputs[i].dtype();
     const bool elements = node.host_values[0].has_value();
-    if (elements && on_device)
+    if (elements && on_device) {
+      seen_.clear();  // half of it is of this run
       fail(ErrorKind::invalid_input, "run: input '", node.name,
            "' decides shapes or control flow, so it must be a host tensor");
+    }
     const Tensor::Mark mark = elements ? request.inputs[i].mark() : Tensor::Mark{};
     if (i >= seen_.size())
       seen_.emplace_back();
@@ -83,13 +107,14 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
   }
   if (same && !first) {
     // What the data of the last run told is forgotten: this run's may tell something else.
-    if (binding_.symbols.size() != by_inputs_.symbols.size()) binding_ = by_inputs_;
+    if (binding_.symbols != by_inputs_.symbols) binding_ = by_inputs_;
     return false;
   }
 
   binding_ = {};
   try {
     TensorMap inputs;
+    std::map<std::string, TensorType> elsewhere;
     next = 0;
     for (const Node& node : compiled.graph.nodes()) {
       if (!is_input(node)) continue;
@@ -98,11 +123,10 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
       if (!on_device)
         inputs.emplace(node.name, request.inputs[i]);
       else
-        bind_input(node.name, node.types[0],
-                   {request.device_inputs[i].dtype(), request.device_inputs[i].shape()},
-                   binding_.symbols);
+        elsewhere.emplace(node.name, TensorType{request.device_inputs[i].dtype(),
+                                                request.device_inputs[i].shape()});
     }
-    compiled.binder.bind_inputs(inputs, binding_);
+    compiled.binder.bind_inputs(inputs, elsewhere, binding_);
     compiled.binder.resolve(binding_);
     by_inputs_ = binding_;
   } catch (...) {

@@ -5,6 +5,7 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/codegen/shards.h"
+#include "rlx/ir/renaming.h"
 #include "rlx/lower/host_values.h"
 
 namespace rlx {
@@ -18,9 +19,12 @@ bool has_body(const Node& node) {
 
 // A body as a graph of its own over the operands' types, so that it speaks the outer symbols.
 std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs,
-                                   const std::optional<Dim>& iteration, int& fresh_symbols) {
+                                   const std::optional<Dim>& iteration, const std::string& prefix,
+                                   int& fresh_symbols) {
   auto graph = std::make_shared<Graph>();
   graph->data()->fresh_symbols = fresh_symbols;
+  graph->data()->host_prefix = prefix;
+  Renaming renaming;
   std::vector<int> moved;
   size_t next = 0;
   for (const Node& node : body.nodes()) {
@@ -34,13 +38,18 @@ std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>
         graph->data()->nodes.back().host_values[0] = HostValue{concrete(type.shape), {*iteration}};
       next += input;
       moved.push_back(value.node);
+      renaming.note(node, {value});
       continue;
     }
     Values operands;
     for (const Value& operand : node.inputs)
       operands.push_back(
           operand.present() ? graph->value(moved[size_t(operand.node)], operand.result) : Value{});
-    moved.push_back(graph->add(node.op, operands, node.attrs, node.name).node);
+    const Value first = graph->add(node.op, operands, renaming(node.attrs), node.name);
+    moved.push_back(first.node);
+    Values results;
+    for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
+    renaming.note(node, results);
   }
   for (const GraphOutput& output : body.outputs())
     graph->output(output.name, graph->value(moved[size_t(output.value.node)], output.value.result));
@@ -254,7 +263,9 @@ class Lowering {
       const TensorType wide{unpacked(operand.dtype), operand.shape};
       Operand temporary =
           whole(make_value(ValueKind::temporary, dispatch.kernel.name + ".wide", wide), wide);
-      packing.push_back(copy_view(temporary, operand, traits_));
+      Operand packed = operand;
+      packed.window.reset();  // it was the wide result's, of which there are more bytes
+      packing.push_back(copy_view(temporary, packed, traits_));
       operand.value = temporary.value;
       operand.dtype = wide.dtype;
     }
@@ -391,18 +402,38 @@ class Lowering {
 
   LoweredBody lower_body(const Graph& body, const std::vector<Operand>& inputs,
                          const std::optional<Dim>& iteration, int node) {
-    const std::shared_ptr<Graph> graph = instantiate(body, inputs, iteration, fresh_symbols_);
+    const size_t index = lowered_.bodies.size();
+    const int first_symbol = fresh_symbols_;
+    const std::shared_ptr<Graph> graph =
+        instantiate(body, inputs, iteration, text("body", index, '.'), fresh_symbols_);
     lowered_.bodies.push_back(graph);
     const int outer = body_of_;
     if (body_of_ < 0) body_of_ = node;
     LoweredBody lowered;
-    const bool checked = std::any_of(graph->nodes().begin(), graph->nodes().end(),
-                                     [](const Node& each) { return !each.checks.empty(); });
-    if (checked) lowered.steps.add(Bind{running_symbol(lowered_.bodies.size() - 1), Dim(1)});
     lowered.outputs = lower(*graph, &inputs, lowered.steps);
     for (Operand& output : lowered.outputs) output = contiguous(output, lowered.steps);
+    Bind bind{running_symbol(index), Dim(1), told_by_bodies(index, first_symbol)};
+    const bool checked = std::any_of(graph->nodes().begin(), graph->nodes().end(),
+                                     [](const Node& each) { return !each.checks.empty(); });
+    if (checked || !bind.forget.empty())
+      lowered.steps.list.insert(lowered.steps.list.begin(), Step{std::move(bind), -1});
     body_of_ = outer;
     return lowered;
+  }
+
+  // The symbols that running bodies tells, of those from `first` on.
+  std::vector<std::string> told_by_bodies(size_t first, int first_symbol) const {
+    std::vector<std::string> told;
+    for (int s = first_symbol; s < fresh_symbols_; ++s) told.push_back(text('s', s));
+    for (size_t i = first; i < lowered_.bodies.size(); ++i) {
+      if (i > first) told.push_back(running_symbol(i));
+      for (const Node& node : lowered_.bodies[i]->nodes())
+        for (const std::optional<HostValue>& host : node.host_values)
+          if (host && host->own_symbols)
+            for (const Dim& element : host->elements)
+              if (const auto symbol = element.symbol()) told.push_back(*symbol);
+    }
+    return told;
   }
 
   const DeviceTraits& traits_;

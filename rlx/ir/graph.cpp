@@ -1,6 +1,7 @@
 #include "rlx/ir/graph.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "rlx/ir/host_symbols.h"
 #include "rlx/ir/text_numbers.h"
@@ -223,10 +224,14 @@ void make_symbols(Value value) {
   const bool countable = is_integer(type.dtype) || type.dtype == DType::boolean;
   if (!countable || !is_concrete(type.shape) || count(concrete(type.shape)) > kMaxHostElements)
     return;
-  const bool named = is_input(node) && is_symbol_name(node.name);
-  const std::string prefix = named ? node.name
-                                   : text('v', value.node, value.result ? "r" : "",
-                                          value.result ? text(value.result) : "");
+  // An input has its own name, unless that is how a node would be called.
+  const bool like_a_node = node.name.size() > 1 && node.name[0] == 'v' &&
+                           std::isdigit(static_cast<unsigned char>(node.name[1]));
+  const bool named = is_input(node) && is_symbol_name(node.name) && !like_a_node;
+  const std::string prefix =
+      value.graph->host_prefix + (named ? node.name
+                                        : text('v', value.node, value.result ? "r" : "",
+                                               value.result ? text(value.result) : ""));
   HostValue host{concrete(type.shape), {}, true};
   const int64_t elements = count(host.shape);
   for (int64_t i = 0; i < elements; ++i) host.elements.emplace_back(text(prefix, '.', i));

@@ -54,7 +54,8 @@ struct GraphData {
   std::vector<GraphOutput> outputs;
   std::vector<StateUpdate> updates;
   std::map<std::string, Interval> symbols;  // those with bounds
-  int fresh_symbols = 0;                    // the next extent that only a run can tell is s<this>
+  std::string host_prefix;  // of the symbols of elements, where graphs share their symbols
+  int fresh_symbols = 0;    // the next extent that only a run can tell is s<this>
 };
 
 // Those from now on come after `symbol`, where it is such a name.

@@ -53,7 +53,8 @@ std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
     // A result whose elements are expressions already needs no operand's data.
     const bool symbolic =
         node.op->symbolic && node.host_values[0] && !node.host_values[0]->own_symbols;
-    const bool counter = is_body && is_input(node) && node.host_values[0].has_value();
+    const bool counter = is_body && is_input(node) && node.host_values[0].has_value() &&
+                         !node.host_values[0]->own_symbols;
     const bool sources = is_constant(node) || counter || (is_input(node) && !is_body);
     const bool computed = !is_body && !is_source(node) && node.op->reference &&
                           std::all_of(node.inputs.begin(), node.inputs.end(), at_hand);

@@ -86,7 +86,7 @@ struct Constant {
 };
 
 // One dispatch of a kernel, or several over shards of its operands: `repeat` times, with the symbol
-// "shard" counting in params, windows and workgroups.
+// kShard counting in params, windows and workgroups.
 struct Dispatch {
   Kernel kernel;
   std::vector<Operand> operands;
@@ -102,7 +102,7 @@ struct Dispatch {
   // A result that may take the place of an operand the kernel reads, bound once, read_write.
   std::optional<std::pair<ValueId, ValueId>> in_place = {};
 };
-inline const char* const kShard = "shard";
+inline const char* const kShard = "dispatch.shard";
 
 struct Copy {  // of a whole value; nothing where both are placed together
   ValueId source = -1, target = -1;
@@ -134,6 +134,7 @@ struct Fetch {
 struct Bind {
   std::string symbol;
   Dim value;
+  std::vector<std::string> forget = {};  // what an iteration before has told
 };
 
 struct Step;

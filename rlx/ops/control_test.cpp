@@ -225,14 +225,14 @@ TEST(ControlFlow, AnAbsentOperandIsRefused) {
   conditional.output("y", conditional.input("x", f32({3})));
   const Value count = graph.input("n", i64({})), condition = graph.input("c", boolean({}));
   EXPECT_EQ(error_of([&] { loop(count, {Value{}}, std::move(body)); }),
-            "loop: operand 1 is missing");
+            "loop: input 1 ('values') is missing");
   EXPECT_EQ(error_of([&] { while_loop(count, condition, {Value{}}, std::move(conditional)); }),
-            "while_loop: operand 2 is missing");
+            "while_loop: input 2 ('values') is missing");
   const Value row = graph.input("row", f32({}));
   EXPECT_EQ(error_of([&] {
               if_else(condition, {Value{}, row}, adding_body(), adding_body());
             }),
-            "if_else: operand 1 is missing");
+            "if_else: input 1 ('inputs') is missing");
 }
 
 }  // namespace

@@ -81,11 +81,15 @@ Binder::Binder(const Graph& graph, std::vector<GraphPtr> bodies)
     work_.push_back({bodies_[i].get(), {}, nodes_that_introduce(*bodies_[i]), running_symbol(i)});
 }
 
-void Binder::bind_inputs(const TensorMap& inputs, Binding& binding) const {
+void Binder::bind_inputs(const TensorMap& inputs,
+                         const std::map<std::string, TensorType>& elsewhere,
+                         Binding& binding) const {
   int at = -1;
   for (const Node& node : graph_.nodes()) {
     ++at;
     if (!is_input(node)) continue;
+    if (const auto there = elsewhere.find(node.name); there != elsewhere.end())
+      bind_input(node.name, node.types[0], there->second, binding.symbols);
     const auto found = inputs.find(node.name);
     if (found == inputs.end()) continue;
     bind_input(node.name, node.types[0], found->second.type(), binding.symbols);
@@ -94,13 +98,15 @@ void Binder::bind_inputs(const TensorMap& inputs, Binding& binding) const {
   }
   for (const Node& node :
        graph_.nodes()) {  // dims that are expressions, now that symbols are known
-    if (!is_input(node) || !inputs.count(node.name)) continue;
-    const Tensor& tensor = inputs.at(node.name);
+    if (!is_input(node)) continue;
+    const auto there = elsewhere.find(node.name);
+    if (there == elsewhere.end() && !inputs.count(node.name)) continue;
+    const TensorType given = there != elsewhere.end() ? there->second : inputs.at(node.name).type();
     for (size_t d = 0; d < node.types[0].shape.size(); ++d) {
       const Dim& dim = node.types[0].shape[d];
       if (!dim.is_number() && is_bound(dim, binding.symbols) &&
-          dim.value(binding.symbols) != tensor.shape()[d])
-        fail(ErrorKind::invalid_input, "run: input '", node.name, "' is ", tensor.type(),
+          !given.shape[d].is(dim.value(binding.symbols)))
+        fail(ErrorKind::invalid_input, "run: input '", node.name, "' is ", given,
              ", the graph wants ", node.types[0], ", where ", dim, " is ",
              dim.value(binding.symbols));
     }

@@ -22,7 +22,9 @@ class Binder {
   Binder(const Graph& graph, std::vector<GraphPtr> bodies);
 
   // Binds what the inputs tell. An Error names the input or the symbols that do not fit.
-  void bind_inputs(const TensorMap& inputs, Binding& binding) const;
+  // Of `elsewhere`, inputs that are on a device, only the types are known.
+  void bind_inputs(const TensorMap& inputs, const std::map<std::string, TensorType>& elsewhere,
+                   Binding& binding) const;
   // Binds what follows from that; called again when a step has told more.
   void resolve(Binding& binding) const;
 

@@ -118,6 +118,66 @@ TEST_P(Reruns, ATensorOfAnotherDeviceTakesThePlaceOfAHostTensor) {
   EXPECT_EQ(elements(program.run({{"x", ones}}).at("y")), (List{2, 2}));
 }
 
+TEST_P(Reruns, ADeviceTensorMustHaveTheExtentsOfAnExpression) {
+  Graph pairs, any;
+  const Dim n("n");
+  pairs.input("rows", f32({n}));
+  pairs.output("y", transpose(reshape(pairs.input("x", f32({n * Dim(2)})), {n, 2}), {1, 0}));
+  any.output("y", neg(any.input("x", f32({"m"}))));
+  const Program program = compile(pairs, {.device = device()});
+  const DeviceTensor five = compile(any, {.device = device()})
+                                .run({{"x", numbers({1, 2, 3, 4, 5})}}, {.keep_on_device = {"y"}})
+                                .device_tensors.at("y");
+  const std::string error = error_of([&] {
+    program.run({{"rows", numbers({1, 2})}}, {.device_inputs = {{"x", five}}});
+  });
+  EXPECT_NE(error.find("'x' is f32[5], the graph wants f32[2*n]"), std::string::npos) << error;
+}
+
+TEST_P(Reruns, ARunThatWasRefusedBindsNothing) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n"})), shape = graph.input("shape", i64({1}));
+  graph.output("y", reshape(x, shape));
+  const Program program = compile(graph, {.device = device()});
+  Graph same;
+  same.output("y", neg(same.input("x", i64({1}))));
+  const DeviceTensor on_device =
+      compile(same, {.device = device()})
+          .run({{"x", Tensor::of(DType::i64, {1}, {-4})}}, {.keep_on_device = {"y"}})
+          .device_tensors.at("y");
+  const Tensor four = Tensor::of(DType::i64, {1}, {-1});
+  EXPECT_EQ(program.run({{"x", numbers({1, 2})}, {"shape", four}}).at("y").count(), 2);
+  EXPECT_NE(
+      error_of([&] {
+        program.run({{"x", numbers({1, 2, 3, 4})}}, {.device_inputs = {{"shape", on_device}}});
+      }),
+      "");
+  EXPECT_EQ(elements(program.run({{"x", numbers({1, 2, 3, 4})}, {"shape", four}}).at("y")),
+            (List{1, 2, 3, 4}));
+}
+
+TEST_P(Reruns, APlaceThatIsWrittenToIsNoReasonToPlanAgain) {
+  Graph graph;
+  const Value cache = graph.state("cache", f32({16})), at = graph.input("at", i64({1}));
+  graph.update(cache, write_slice(cache, graph.input("x", f32({1})), at));
+  graph.output("y", sum(cache));
+  const Program program = compile(graph, {.device = device()});
+  for (int64_t i = 0; i < 8; ++i)
+    program.run({{"at", Tensor::of(DType::i64, {1}, {double(i)})}, {"x", numbers({1})}});
+  EXPECT_EQ(program.counters().plans, 1u);
+}
+
+TEST_P(Reruns, WhoWantsAProgramWaitsForItsAsynchronousRun) {
+  Graph graph;
+  graph.output("y", neg(graph.input("x", f32({1}))));
+  const Program program = compile(graph, {.device = device()});
+  double first = 0;
+  program.run_async({{"x", numbers({1})}},
+                    [&](Result<TensorMap> result) { first = result.take().at("y").at(0); });
+  EXPECT_EQ(program.run({{"x", numbers({2})}}).at("y").at(0), -2);
+  EXPECT_EQ(first, -1);
+}
+
 OpRef op_with(std::function<void(const ReferenceSite&)> reference) {
   return std::make_shared<OpDef>(OpDef{
       .name = "test.own",

@@ -70,8 +70,7 @@ class CpuExecutable : public Executable {
     give_outputs(request);
     if (!report_) return;
     report_->device = traits_.name;
-    report_->slots = static_cast<int64_t>(plan_->slot_bytes.size());
-    report_->peak_bytes = plan_->peak_bytes;
+    report_plan(compiled_->lowered, *plan_, *report_);
     report_->counters = difference(counters_, before);
     report_->microseconds = microseconds_since(start);
   }
@@ -203,6 +202,7 @@ class CpuExecutable : public Executable {
           binding_.symbols().insert_or_assign(*symbol, tensor.integer_at(static_cast<int64_t>(i)));
       compiled_->binder.resolve(binding_.binding());
     } else if (const auto* bind = std::get_if<Bind>(&step.what)) {
+      for (const std::string& symbol : bind->forget) binding_.symbols().erase(symbol);
       binding_.symbols().insert_or_assign(bind->symbol, bind->value.value(binding_.symbols()));
       compiled_->binder.resolve(binding_.binding());
     } else if (const auto* clear = std::get_if<Clear>(&step.what)) {

@@ -51,8 +51,9 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
         const Error error(ErrorKind::unsupported, "run_async: a run of this program is under way");
         return done(&error);
       }
-      busy_ = true;
+      busy_ = asynchronous_ = true;
     }
+    idle_.notify_all();
     keep_alive_ = shared_from_this();
     start(request, std::move(done));
   }
@@ -139,14 +140,22 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   const std::string& name_of(ValueId value) const { return lowered_.values[size_t(value)].name; }
 
   void hold() {
-    std::unique_lock lock(mutex_);
-    idle_.wait(lock, [&] { return !busy_; });
-    busy_ = true;
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        idle_.wait(lock, [&] { return !busy_ || asynchronous_; });
+        if (!busy_) {
+          busy_ = true;
+          return;
+        }
+      }
+      wait();  // a run that nobody waits for ends only while somebody does
+    }
   }
   void release() {
     {
       const std::lock_guard lock(mutex_);
-      busy_ = false;
+      busy_ = asynchronous_ = false;
     }
     idle_.notify_one();
   }
@@ -302,6 +311,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
         return recorder_.clear(clear->target), true;
       if (const auto* fetch = std::get_if<Fetch>(&step.what)) return run_fetch(*fetch), false;
       if (const auto* bind = std::get_if<Bind>(&step.what)) {
+        for (const std::string& symbol : bind->forget) symbols().erase(symbol);
         symbols().insert_or_assign(bind->symbol, bind->value.value(symbols()));
         return compiled_->binder.resolve(binding_.binding()), true;
       }
@@ -524,15 +534,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     report.device = traits().name;
     report.microseconds = microseconds_since(started_);
     report.counters = difference(counters_, counters_before_);
-    if (!plan_) return;
-    report.slots = static_cast<int64_t>(plan_->slot_bytes.size());
-    report.peak_bytes = plan_->peak_bytes;
-    for (size_t v = 0; v < lowered_.values.size(); ++v) {
-      const ValueKind kind = lowered_.values[v].kind;
-      if (kind == ValueKind::weight || kind == ValueKind::constant)
-        report.weight_bytes += plan_->bytes_of[v];
-      if (kind == ValueKind::state) report.state_bytes += plan_->bytes_of[v];
-    }
+    if (plan_) report_plan(lowered_, *plan_, report);
   }
 
   // What a step threw, a user's own op perhaps, ends the run; what `done` threw is its caller's.
@@ -572,7 +574,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   mutable std::mutex mutex_;
   std::condition_variable idle_;
-  bool busy_ = false;
+  bool busy_ = false, asynchronous_ = false;
 
   std::unique_ptr<Resources> resources_;
   Recorder recorder_;

@@ -24,6 +24,11 @@ class Buffer {
  public:
   virtual ~Buffer() = default;
   virtual uint64_t bytes() const = 0;
+  uint64_t id() const { return id_; }  // an address may be another buffer's by and by
+
+ private:
+  static uint64_t next_id();
+  const uint64_t id_ = next_id();
 };
 class Pipeline {
  public:

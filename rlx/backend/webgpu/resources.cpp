@@ -1,5 +1,7 @@
 #include "rlx/backend/webgpu/resources.h"
 
+#include <atomic>
+
 #include "rlx/lower/storage.h"
 
 namespace rlx::webgpu {
@@ -10,6 +12,11 @@ uint64_t at_least_a_word(int64_t bytes) {
 }
 
 }  // namespace
+
+uint64_t Buffer::next_id() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
 
 Tensor GpuMemory::read(DType dtype, const Shape& shape) {
   Tensor tensor(dtype, shape);
@@ -136,7 +143,7 @@ BindGroupPtr Resources::bind_group(const void* dispatch, const Pipeline& pipelin
                                    const std::vector<BufferRange>& ranges, uint64_t params_bytes) {
   GroupKey key{dispatch, {}};
   for (const BufferRange& range : ranges) {
-    key.ranges.push_back(reinterpret_cast<uint64_t>(range.buffer.get()));
+    key.ranges.push_back(range.buffer->id());
     key.ranges.push_back(range.offset);
     key.ranges.push_back(range.bytes);
   }

@@ -16,7 +16,15 @@ std::shared_ptr<Gpu> WebGpuDevice::gpu() {
 std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu,
                                                  const std::vector<const RenderedKernel*>& kernels,
                                                  uint64_t& compiled) {
-  const std::lock_guard lock(mutex_);
+  // Not locked while it waits: what is called back meanwhile may want pipelines too.
+  std::map<std::string, PipelinePtr> ready;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const RenderedKernel* kernel : kernels)
+      if (const auto found = pipelines_.find(kernel->wgsl);
+          gpu_.get() == &gpu && found != pipelines_.end())
+        ready.insert(*found);
+  }
   struct Pending {
     Ticket ticket = 0;
     PipelinePtr pipeline;
@@ -25,7 +33,7 @@ std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu,
   };
   std::map<std::string, Pending> pending;
   for (const RenderedKernel* kernel : kernels) {
-    if (pipelines_.count(kernel->wgsl) || pending.count(kernel->wgsl)) continue;
+    if (ready.count(kernel->wgsl) || pending.count(kernel->wgsl)) continue;
     Pending& entry = pending[kernel->wgsl];
     entry.kernel = kernel;
     PipelineSource source{
@@ -50,10 +58,14 @@ std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu,
       throw Error(entry.error->kind(),
                   text("kernel ", entry.kernel->label, ": ", map_error(*entry.kernel, message)));
     }
-    pipelines_.emplace(wgsl, entry.pipeline);
+    ready.emplace(wgsl, entry.pipeline);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    if (gpu_.get() == &gpu) pipelines_.insert(ready.begin(), ready.end());
   }
   std::vector<PipelinePtr> found;
-  for (const RenderedKernel* kernel : kernels) found.push_back(pipelines_.at(kernel->wgsl));
+  for (const RenderedKernel* kernel : kernels) found.push_back(ready.at(kernel->wgsl));
   return found;
 }
 
