@@ -1,6 +1,7 @@
 #include "rlx/import/onnx/import.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <stdexcept>
 
@@ -35,7 +36,7 @@ class Importer {
   Importer(const Model& model, const ImportOptions& options)
       : model_(model), options_(options), table_(make_table()) {
     for (const Function& function : model.functions)
-      functions_[{function.domain, function.name}] = &function;
+      functions_[{function.domain, function.name, function.overload}] = &function;
   }
 
   rlx::Graph import() {
@@ -59,7 +60,8 @@ class Importer {
     };
     std::map<std::string, Missing> missing;
     const auto note = [&](const Node& node) {
-      Missing& entry = missing[node.domain.empty() ? node.op : node.domain + "." + node.op];
+      Missing& entry = missing[text(node.domain, node.domain.empty() ? "" : ".", node.op,
+                                    node.overload.empty() ? "" : ":", node.overload)];
       if (++entry.count <= 3)
         entry.nodes.push_back(node.name.empty() ? node.outputs.empty() ? "?" : node.outputs[0]
                                                 : node.name);
@@ -77,8 +79,7 @@ class Importer {
   template <class Note>
   void find_missing(const std::vector<Node>& nodes, const Note& note) const {
     for (const Node& node : nodes) {
-      const Key key{node.domain, node.op};
-      if (!table_.count(key) && !functions_.count(key)) note(node);
+      if (!table_.count({node.domain, node.op}) && !function_of(node)) note(node);
       for (const Attribute& attribute : node.attributes)
         if (attribute.g) find_missing(attribute.g->nodes, note);
     }
@@ -122,10 +123,9 @@ class Importer {
       set_origins(node, graph, before);
       return;
     }
-    const auto function = functions_.find({node.domain, node.op});
-    const Items results = function != functions_.end()
-                              ? call(*function->second, site)
-                              : converted(*table_.at({node.domain, node.op}), site);
+    const Function* function = function_of(node);
+    const Items results =
+        function ? call(*function, site) : converted(*table_.at({node.domain, node.op}), site);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
       if (i >= results.size() || (!results[i].present() && !results[i].is_none))
@@ -154,7 +154,7 @@ class Importer {
   bool fold(const Node& node, const NodeSite& site, Scope& scope) const {
     constexpr int64_t kSmall = 64;
     const auto operation = table_.find({node.domain, node.op});
-    if (operation == table_.end() || site.inputs.empty()) return false;
+    if (operation == table_.end() || site.inputs.empty() || function_of(node)) return false;
     rlx::Graph apart;
     NodeSite inner{node, site.opset, apart, {}, {}, {}};
     for (const Item& item : site.inputs) {
@@ -178,6 +178,11 @@ class Importer {
     for (const auto& [name, tensor] : evaluate(apart, {}).outputs)
       scope.items[name] = site.graph.constant(tensor);
     return true;
+  }
+
+  const Function* function_of(const Node& node) const {
+    const auto found = functions_.find({node.domain, node.op, node.overload});
+    return found == functions_.end() ? nullptr : found->second;
   }
 
   // A function of the model: its nodes, with the call's attributes in the place of references.
@@ -207,6 +212,10 @@ class Importer {
     for (const Attribute& attribute : node.attributes) {
       if (attribute.reference.empty()) {
         attributes.push_back(attribute);
+        if (!attribute.g) continue;
+        Graph body = *attribute.g;  // it is the function's as well
+        for (Node& inner : body.nodes) substitute(inner, call, function);
+        attributes.back().g = std::make_shared<const Graph>(std::move(body));
         continue;
       }
       const Attribute* given = call.find(attribute.reference);
@@ -313,7 +322,7 @@ class Importer {
   const Model& model_;
   const ImportOptions& options_;
   std::map<Key, const Operator*> table_;
-  std::map<Key, const Function*> functions_;
+  std::map<std::array<std::string, 3>, const Function*> functions_;  // domain, name, overload
   int depth_ = 0;
 };
 

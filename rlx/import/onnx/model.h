@@ -67,7 +67,8 @@ struct Node {
   std::string op, domain, name;
   std::vector<std::string> inputs, outputs;  // an empty name: absent
   std::vector<Attribute> attributes;
-  size_t offset = 0;  // in the file, for messages
+  size_t offset = 0;          // in the file, for messages
+  std::string overload = {};  // which of the functions of this name
 
   const Attribute* find(std::string_view name) const;
 };
@@ -83,7 +84,7 @@ struct Graph {
 using OpsetVersions = std::map<std::string, int64_t>;  // by domain; "" is ONNX's own
 
 struct Function {
-  std::string name, domain;
+  std::string name, domain, overload;
   std::vector<std::string> inputs, outputs;
   std::vector<Attribute> defaults;  // of its attributes, where they have them
   std::vector<Node> nodes;

@@ -121,6 +121,9 @@ class Reader {
           node.domain = in.get_string();
           if (node.domain == "ai.onnx") node.domain.clear();
           break;
+        case 8:
+          node.overload = in.get_string();
+          break;
         default:
           in.skip();
       }
@@ -204,6 +207,9 @@ class Reader {
           break;
         case 11:
           function.defaults.push_back(attribute(in.get_message()));
+          break;
+        case 13:
+          function.overload = in.get_string();
           break;
         default:
           in.skip();
