@@ -26,6 +26,20 @@ TEST(Resize, NearestRepeatsElements) {
   expect_tensor(resized(numbered({2, 4}), {}, {.scales = {0.6, 0.6}}), {1, 2}, {1, 3}, 2e-6);
 }
 
+// Fractions of these scales have terms of thousands.
+TEST(Resize, ScalesNearOneAndNearZeroAreExact) {
+  const auto extent = [](int64_t of, double scale) {
+    Graph graph;
+    return resize(graph.input("x", f32({of})), Dims{}, {.scales = {scale}}).shape()[0];
+  };
+  EXPECT_EQ(extent(100000, double{1.0001F}), Dim(100010));
+  EXPECT_EQ(extent(8192, 0x1p-13), Dim(1));
+  expect_tensor(resized(numbered({8192}), {}, {.scales = {0x1p-13}}), {1}, {4096}, 0);
+  expect_tensor(resized(numbered({10000}), {1}, {.mode = "linear", .scales = {0.0001}}), {1},
+                {5000.5}, 1e-3);
+  EXPECT_EQ(error_of([&] { extent(4, 1e-9); }), "resize: scale 1e-09 is below 1 / 16777216");
+}
+
 TEST(Resize, RoundsTiesAsAsked) {
   const auto with = [](const char* rounding) {
     return resized(numbered({4}), {2}, {.rounding = rounding});

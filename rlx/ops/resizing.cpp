@@ -58,7 +58,9 @@ Fraction fraction_of(double value, int64_t most) {
   return {value < 0 ? -best.p : best.p, best.q};
 }
 
-constexpr int64_t kMostTerms = 4096;
+// Scales are floats, and a float near 1 is a fraction of such terms; coordinates, which are
+// products of a term and an extent, stay far inside 64 bits.
+constexpr int64_t kMostTerms = int64_t{1} << 24;
 
 // 1 where the extent is 1, else 0.
 Dim is_one(const Dim& extent) { return larger(Dim(2) - extent, 0); }
@@ -205,7 +207,11 @@ void check_resize(std::string_view op, const TensorType& x, const Attrs& attrs) 
   require(scales.empty() || scales.size() == count, op, ": there are ", scales.size(),
           " scales for ", count, " axes of ", x);
   constexpr int64_t kMost = int64_t{1} << 30;
-  for (const double scale : scales) require(scale > 0, op, ": scale ", scale, " is not positive");
+  for (const double scale : scales) {
+    require(scale > 0, op, ": scale ", scale, " is not positive");
+    require(scale * static_cast<double>(kMostTerms) >= 1, op, ": scale ", scale, " is below 1 / ",
+            kMostTerms);
+  }
   for (const Floats& given : {scales, roi})
     for (const double number : given)
       require(std::abs(number) <= static_cast<double>(kMost), op, ": a scale or place of ", number,
