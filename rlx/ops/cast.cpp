@@ -2,6 +2,7 @@
 // does not fit the nearest end; integers wrap; to bool is `!= 0`; floats round to nearest even.
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ops/elementwise.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
@@ -71,7 +72,8 @@ std::optional<HostValue> symbolic(const InferSite& site) {
   const DType from = site.in(0).dtype, to = target(site.attrs);
   if (!site.has_host(0) || !whole(from) || !whole(to)) return std::nullopt;
   HostValue value = site.host(0);
-  if (to != DType::boolean || from == DType::boolean) return value;
+  if (from == to) return value;
+  if (to != DType::boolean) return all_fit(value, to) ? std::optional(value) : std::nullopt;
   for (Dim& element : value.elements) {  // what is always above or below 0 is true
     const Interval range = range_of(element);
     if (!element.is_number() && range.low <= 0 && range.high >= 0) return std::nullopt;

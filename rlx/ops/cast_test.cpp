@@ -58,6 +58,18 @@ TEST(Cast, ShapesStayKnownThroughAnIntegerCast) {
   EXPECT_EQ(shape.producer().host_values[0]->elements, (std::vector<Dim>{Dim("n"), Dim(2)}));
 }
 
+TEST(Cast, WhatWrapsIsNotKnown) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 300})), shape = shape_of(x);
+  const auto known = [](Value v) { return v.producer().host_values[0].has_value(); };
+  EXPECT_TRUE(known(cast(shape, DType::i32)));
+  EXPECT_FALSE(known(cast(shape, DType::u8)));
+  const Value number = graph.constant(Tensor::of(DType::i64, {1}, {300}));
+  EXPECT_TRUE(known(cast(number, DType::i16)));
+  EXPECT_FALSE(known(cast(number, DType::u8)));
+  EXPECT_FALSE(known(cast(graph.constant(Tensor::of(DType::i64, {1}, {-1})), DType::u64)));
+}
+
 TEST(Cast, OnlyFloatsHaveAGradient) {
   Graph graph;
   const Value x = graph.input("x", f16({2})), y = cast(x, DType::f32);

@@ -14,6 +14,9 @@ const OpDef& elementwise_op(std::string_view name);
 // NumPy's broadcast of two shapes; dims that cannot be compared become checks of the site.
 Dims broadcast_shapes(const InferSite& site, const Dims& a, const Dims& b);
 
+// Whether a tensor of the dtype has these elements as they are; what does not fit one wraps.
+bool all_fit(const HostValue& value, DType dtype);
+
 // The gradient of a broadcast: `dy` summed over the axes along which `like` was repeated.
 Value unbroadcast(Value dy, Value like);
 

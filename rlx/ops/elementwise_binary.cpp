@@ -15,6 +15,7 @@ using namespace rows;  // NOLINT(google-build-using-namespace)
 std::optional<Dim> divide(const Dim* x) {
   const Dim &a = x[0], &b = x[1];
   if (b.is(0)) return Dim(0);
+  if (a.is(INT64_MIN) && b.is(-1)) return std::nullopt;  // no Dim: it wraps
   if (a.is_number() && b.is_number()) return Dim(a.number() / b.number());
   if (range_of(a).low < 0 || range_of(b).low < 1) return std::nullopt;
   return floor_div(a, b);

@@ -5,6 +5,7 @@
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops.h"
+#include "rlx/ops/views.h"
 
 namespace rlx {
 namespace {
@@ -127,11 +128,27 @@ void reference(const ReferenceSite& site) {
   }
 }
 
+// Whether a tensor has the element as it is. Symbols stand for extents, which i32 is taken to hold
+// as a device does.
+bool fits(const Dim& element, DType dtype) {
+  if (dtype == DType::i64 || (dtype == DType::i32 && !element.is_number())) return true;
+  const Interval range = range_of(element);
+  if (dtype == DType::boolean) return range.low >= 0 && range.high <= 1;
+  const int64_t bits = 8 * bytes_of(dtype) - (is_signed_integer(dtype) ? 1 : 0);
+  const int64_t most = bits < 63 ? (int64_t{1} << bits) - 1 : INT64_MAX;
+  return range.low >= (is_signed_integer(dtype) ? -most - 1 : 0) && range.high <= most;
+}
+
+// What leaves the dtype wraps there, so it is not known.
 std::optional<HostValue> symbolic(const InferSite& site, rows::OnDims f) {
+  const DType result_dtype =
+      site.op.elementwise->comparison ? DType::boolean : site.in(site.inputs.size() - 1).dtype;
   Dims shape;
   for (size_t k = 0; k < site.inputs.size(); ++k) {
     const DType dtype = site.in(k).dtype;
     if (!site.has_host(k) || !(is_integer(dtype) || dtype == DType::boolean)) return std::nullopt;
+    for (const Dim& element : site.host(k).elements)  // a u64 may be beyond what a Dim is
+      if (element.is_number() && !fits(element, dtype)) return std::nullopt;
     shape = broadcast_shapes(site, shape, site.host(k).shape);
   }
   HostValue result{concrete(shape), {}};
@@ -143,7 +160,7 @@ std::optional<HostValue> symbolic(const InferSite& site, rows::OnDims f) {
     for (size_t k = 0; k < places.size(); ++k)
       elements.push_back(site.host(k).elements[places[k][i]]);
     const std::optional<Dim> element = f(elements.data());
-    if (!element) return std::nullopt;
+    if (!element || !fits(*element, result_dtype)) return std::nullopt;
     result.elements.push_back(*element);
   }
   return result;
@@ -177,6 +194,11 @@ OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands)
   if (row.on_dims)
     def.symbolic = [f = row.on_dims](const InferSite& site) { return symbolic(site, f); };
   return def;
+}
+
+bool all_fit(const HostValue& value, DType dtype) {
+  return std::all_of(value.elements.begin(), value.elements.end(),
+                     [&](const Dim& element) { return fits(element, dtype); });
 }
 
 Dims broadcast_shapes(const InferSite& site, const Dims& a, const Dims& b) {

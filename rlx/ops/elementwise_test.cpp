@@ -227,6 +227,28 @@ TEST(Elementwise, ShapeArithmeticStaysSymbolic) {
   EXPECT_EQ(known->elements, (std::vector<Dim>{floor_div(Dim("n") + 2, 2), Dim(4)}));
 }
 
+TEST(Elementwise, ShapeArithmeticWrapsAsTheDtypeDoes) {
+  Graph graph;
+  const auto number = [&](DType dtype, int64_t value) {
+    Tensor tensor(dtype, {});
+    tensor.set_integer(0, value);
+    return graph.constant(tensor);
+  };
+  const auto known = [](Value v) { return v.producer().host_values[0].has_value(); };
+  const Value sum = number(DType::u8, 200) + number(DType::u8, 100);
+  EXPECT_FALSE(known(sum));
+  EXPECT_TRUE(known(number(DType::u8, 200) + number(DType::u8, 55)));
+  EXPECT_FALSE(known(number(DType::u8, 3) - number(DType::u8, 5)));
+  EXPECT_FALSE(known(less(number(DType::u64, -1), number(DType::u64, 1))));  // the largest
+  const Value lowest = number(DType::i64, INT64_MIN) / number(DType::i64, -1);
+  EXPECT_FALSE(known(lowest));
+  graph.output("sum", sum);
+  graph.output("lowest", lowest);
+  const TensorMap outputs = evaluate(graph, {}).outputs;
+  EXPECT_EQ(outputs.at("sum").integer_at(0), 44);
+  EXPECT_EQ(outputs.at("lowest").integer_at(0), INT64_MIN);
+}
+
 TEST(Elementwise, DimsThatOnlyARunKnowsBecomeChecks) {
   Graph graph;
   const Value sum = graph.input("x", f32({"n"})) + graph.input("y", f32({"m"}));

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
 
@@ -80,7 +81,8 @@ std::optional<HostValue> symbolic(const InferSite& site) {
   HostValue value{{length.number()}, {}};
   for (int64_t i = 0; i < length.number(); ++i)
     value.elements.push_back(all.start + Dim(i) * all.delta);
-  return value;
+  const DType dtype = site.has(0) ? site.in(0).dtype : site.attrs.get<DType>("dtype");
+  return all_fit(value, dtype) ? std::optional(value) : std::nullopt;
 }
 
 void reference(const ReferenceSite& site) {
