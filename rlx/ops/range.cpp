@@ -37,6 +37,9 @@ struct FloatProgression {
 
   int64_t length() const {
     const double steps = std::ceil((limit - start) / delta);
+    constexpr int64_t kMost = 1 << 30;
+    require(steps <= static_cast<double>(kMost), "range: from ", start, " to ", limit, " by ",
+            delta, " has no end that can be reached in ", kMost, " steps");
     return steps > 0 ? static_cast<int64_t>(steps) : 0;
   }
 };

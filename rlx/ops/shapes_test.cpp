@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rlx/codegen/lower_graph.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/testing.h"
@@ -83,6 +85,15 @@ TEST(Range, StopsBeforeTheLimit) {
               elements({integer(5), integer(0), integer(0)}, build);
             }),
             "range: delta is 0");
+}
+
+TEST(Range, OfFloatsHasAnEnd) {
+  Graph graph;
+  const Value like = graph.input("x", f32({}));
+  EXPECT_EQ(error_of([&] { range(like, 0, INFINITY, 1); }),
+            "range: from 0 to inf by 1 has no end that can be reached in 1073741824 steps");
+  EXPECT_NE(error_of([&] { range(like, 0, NAN, 1); }), "");
+  EXPECT_EQ(range(like, 0, -INFINITY, 1).shape(), Dims{0});
 }
 
 TEST(Range, IsKnownOnTheHostWhereItsLengthIs) {
