@@ -17,16 +17,24 @@ Value flatten(Value x, int64_t axis) {
 
 Values split(Value x, const Dims& lengths, int64_t axis) {
   const size_t at = axis_of("split", axis, x.type());
-  Dim start = 0;
-  Values parts;
+  Dim start = 0, sum = 0;
   for (const Dim& length : lengths) {
     require(!length.is_number() || length.number() >= 0, "split: length ", length, " is negative");
+    sum = sum + length;
+  }
+  const Dim extent = x.shape()[at];
+  require(sum == extent || !(sum - extent).is_number(), "split: lengths add up to ", sum,
+          ", not to dim ", at, " of ", x.type(), " (", extent, ")");
+  if (sum != extent) {  // only a run can compare them: reshape holds it to the sum
+    Dims shape = x.shape();
+    shape[at] = sum;
+    x = reshape(x, shape);
+  }
+  Values parts;
+  for (const Dim& length : lengths) {
     parts.push_back(slice_axis(x, at, start, start + length));
     start = start + length;
   }
-  require(start == x.shape()[at] || !(start - x.shape()[at]).is_number(),
-          "split: lengths add up to ", start, ", not to dim ", at, " of ", x.type(), " (",
-          x.shape()[at], ")");
   return parts;
 }
 

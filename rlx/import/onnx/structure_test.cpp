@@ -61,6 +61,23 @@ TEST(OnnxShapes, ASplitMayBeOfSymbolicLengths) {
   EXPECT_EQ(y.shape(), (Shape{2, 4, 8}));
 }
 
+TEST(OnnxShapes, LengthsOfASplitHoldARunToTheirSum) {
+  const std::string bytes = model_of({{message([](pbf_writer& out) {
+                                        for (const char* input : {"x", "lengths"})
+                                          out.add_string(1, input);
+                                        for (const char* output : {"head", "y"})
+                                          out.add_string(2, output);
+                                        out.add_string(4, "Split");
+                                      })},
+                                      {list("lengths", {2, 3})},
+                                      {value_info("x", {"n", "m"})},
+                                      {kY}});
+  const rlx::Graph graph = import_bytes(bytes);
+  EXPECT_EQ(shape_of_y(graph), (Dims{3, "m"}));
+  EXPECT_EQ(evaluate(graph, {{"x", ones({5, 2})}}).outputs.at("y").shape(), (Shape{3, 2}));
+  EXPECT_NE(error_of([&] { evaluate(graph, {{"x", ones({7, 2})}}); }), "");
+}
+
 TEST(OnnxShapes, HardmaxOfASymbolicDimIsAsLongAsItIs) {
   const rlx::Graph graph =
       of_x({node("Hardmax", {"x"}, "y", "", {integer_attribute("axis", 1)})}, {});
