@@ -43,8 +43,10 @@ class Importer {
     refuse_missing();
     rlx::Graph graph;
     Scope scope;
+    Symbols symbols;
     add_initializers(model_.graph, graph, scope, true);
-    for (const ValueInfo& input : model_.graph.inputs) add_input(input, options_, graph, scope);
+    for (const ValueInfo& input : model_.graph.inputs)
+      add_input(input, options_, graph, scope, symbols);
     convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
     for (const ValueInfo& output : model_.graph.outputs) add_output(output.name, graph, scope);
     return graph;

@@ -16,13 +16,13 @@ std::string symbol_name(const std::string& name) {
   return symbol;
 }
 
-Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input) {
+Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input, Symbols& symbols) {
   Dims dims;
   for (size_t d = 0; d < shape.size(); ++d) {
     if (shape[d].number && *shape[d].number >= 0)
       dims.emplace_back(*shape[d].number);
     else
-      dims.emplace_back(symbol_name(shape[d].name.empty() ? text(input, '_', d) : shape[d].name));
+      dims.emplace_back(symbols.named(shape[d].name.empty() ? text(input, '_', d) : shape[d].name));
   }
   return dims;
 }
@@ -67,7 +67,10 @@ Tensor dense(const SparseTensor& sparse) {
              " is out of range for ", sparse.shape);
       at += index * strides[d];
     }
-    tensor.set(at, values.at(i));
+    if (is_integer(values.dtype()))  // a double does not hold all of 64 bits
+      tensor.set_integer(at, values.integer_at(i));
+    else
+      tensor.set(at, values.at(i));
   }
   return tensor;
 }
@@ -99,6 +102,16 @@ Item elements(const ValueInfo& info, const ElementTypes& given, rlx::Graph& grap
 
 }  // namespace
 
+// Only a letter, a digit or '_' is in a symbol, so "s + 1" and "s - 1" must be told apart.
+std::string Symbols::named(const std::string& name) {
+  const auto [entry, added] = by_name.emplace(name, symbol_name(name));
+  std::string& symbol = entry->second;
+  if (!added) return symbol;
+  const std::string plain = symbol;
+  for (int number = 2; !taken.insert(symbol).second; ++number) symbol = text(plain, '_', number);
+  return symbol;
+}
+
 std::string element_name(const std::string& sequence, size_t k) { return text(sequence, '.', k); }
 
 void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights) {
@@ -108,8 +121,8 @@ void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool w
     scope.items[sparse.values.name] = graph.constant(dense(sparse));
 }
 
-void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph,
-               Scope& scope) {
+void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph, Scope& scope,
+               Symbols& symbols) {
   if (scope.items.count(info.name)) return;  // an initializer gives it its value
   if (const auto known = options.known_inputs.find(info.name);
       known != options.known_inputs.end()) {
@@ -127,8 +140,8 @@ void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& 
     fail(ErrorKind::unsupported, "input '", info.name, "' is no tensor of numbers or strings");
   if (!info.type.shape)
     fail(ErrorKind::unsupported, "input '", info.name, "' has no shape, not even a rank");
-  TensorType type{*dtype, dims_of(*info.type.shape, info.name)};
-  if (strings) type.shape.emplace_back(symbol_name(info.name + "_bytes"));
+  TensorType type{*dtype, dims_of(*info.type.shape, info.name, symbols)};
+  if (strings) type.shape.emplace_back(symbols.named(info.name + "_bytes"));
   scope.items[info.name] = tensor_item(graph.input(info.name, type), strings);
 }
 

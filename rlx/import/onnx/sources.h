@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "rlx/import/onnx/import.h"
@@ -21,10 +22,18 @@ struct Scope {
   }
 };
 
+// The symbols that names of dims become: no two names the same.
+struct Symbols {
+  std::map<std::string, std::string> by_name = {};
+  std::set<std::string> taken = {};
+
+  std::string named(const std::string& name);
+};
+
 // As weights, or as constants: small tensors always are, for shapes may need them.
 void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights);
-void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph,
-               Scope& scope);
+void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph, Scope& scope,
+               Symbols& symbols);
 void add_output(const std::string& name, rlx::Graph& graph, const Scope& scope);
 // Or an Error.
 Value tensor_named(const std::string& name, const Scope& scope);

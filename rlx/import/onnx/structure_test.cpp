@@ -78,6 +78,30 @@ TEST(OnnxShapes, LengthsOfASplitHoldARunToTheirSum) {
   EXPECT_NE(error_of([&] { evaluate(graph, {{"x", ones({7, 2})}}); }), "");
 }
 
+TEST(OnnxShapes, NamesOfDimsThatAreNoSymbolsStayApart) {
+  const std::string bytes = model_of({{node("Relu", {"x"}, "y")},
+                                      {},
+                                      {value_info("x", {"s + 1", "s - 1", "s + 1", "s___1"})},
+                                      {kY}});
+  EXPECT_EQ(shape_of_y(import_bytes(bytes)), (Dims{"s___1", "s___1_2", "s___1", "s___1_3"}));
+}
+
+TEST(OnnxShapes, SparseIntegersKeepAllTheirBits) {
+  constexpr int64_t kOdd = (int64_t{1} << 53) + 1;
+  const std::string sparse = message([](pbf_writer& out) {
+    out.add_message(1, list("w", {kOdd}));
+    out.add_message(2, list("", {2}));
+    out.add_int64(3, 4);
+  });
+  const std::string graph = graph_message({{node("Identity", {"w"}, "y")}, {}, {}, {kY}}) +
+                            message([&](pbf_writer& out) { out.add_message(15, sparse); });
+  const std::string bytes = message([&](pbf_writer& out) {
+    out.add_message(7, graph);
+    out.add_message(8, message([](pbf_writer& entry) { entry.add_int64(2, 17); }));
+  });
+  EXPECT_EQ(evaluate(import_bytes(bytes), {}).outputs.at("y").integer_at(2), kOdd);
+}
+
 TEST(OnnxShapes, HardmaxOfASymbolicDimIsAsLongAsItIs) {
   const rlx::Graph graph =
       of_x({node("Hardmax", {"x"}, "y", "", {integer_attribute("axis", 1)})}, {});
