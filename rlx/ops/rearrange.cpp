@@ -77,7 +77,8 @@ struct Picture {
 
 Picture picture_of(const char* op, Value x, int64_t block) {
   require(rank(x.type()) == 4, op, ": takes [batch, channels, height, width], got ", x.type());
-  require(block > 0, op, ": block ", block, " is not positive");
+  constexpr int64_t kMost = int64_t{1} << 30;  // its square is a size, too
+  require(block > 0 && block <= kMost, op, ": block ", block, " is not in [1, ", kMost, "]");
   return {x.shape()[0], x.shape()[1], x.shape()[2], x.shape()[3]};
 }
 

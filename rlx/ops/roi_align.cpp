@@ -20,6 +20,9 @@ bool takes_max(const Attrs& attrs) {
   return mode == "max";
 }
 
+// As many points a bin has at most along an axis: a region may be endless.
+constexpr double kMost = 1024;
+
 Types infer(const InferSite& site) {
   const TensorType &x = site.in(0), &rois = site.in(1), &indices = site.in(2);
   const int64_t height = site.attrs.get<int64_t>("height"),
@@ -34,6 +37,8 @@ Types infer(const InferSite& site) {
           "roi_align: batch_indices must be a list of integers, got ", indices);
   require(height > 0 && width > 0 && site.attrs.get<int64_t>("samples") >= 0, "roi_align: ", height,
           " by ", width, " bins of ", site.attrs.get<int64_t>("samples"), " samples cannot be");
+  require(site.attrs.get<int64_t>("samples") <= static_cast<int64_t>(kMost),
+          "roi_align: ", site.attrs.get<int64_t>("samples"), " samples are more than ", kMost);
   site.equal(rois.shape[1], 4, text("the last dim of rois ", rois, " holds corners"));
   site.equal(rois.shape[0], indices.shape[0], text("regions ", rois, " and pictures ", indices));
   const TensorType y{x.dtype, {rois.shape[0], x.shape[1], height, width}};
@@ -57,9 +62,6 @@ Point point_at(double c, int64_t extent) {
   if (low >= extent - 1) return {extent - 1, extent - 1, 0};
   return {low, low + 1, c - static_cast<double>(low)};
 }
-
-// As many points a bin has at most where it has as many as elements: a region may be endless.
-constexpr double kMost = 1024;
 
 // The points sampled in one bin along one axis.
 std::vector<Point> points_of(const Attrs& attrs, double from, double to, int64_t bin, int64_t bins,

@@ -106,6 +106,14 @@ Tensor suppressed(double most, double overlap, double least, bool given = true) 
                 graph);
 }
 
+TEST(RoiAlign, SamplesHaveALimit) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 1, 2, 2})), rois = graph.input("rois", f32({1, 4}));
+  const Value pictures = graph.constant(Tensor(DType::i64, {1}));
+  EXPECT_EQ(error_of([&] { roi_align(x, rois, pictures, {.samples = int64_t{1} << 40}); }),
+            "roi_align: 1099511627776 samples are more than 1024");
+}
+
 TEST(NonMaxSuppression, KeepsTheBestThatOverlapNoBetterOne) {
   EXPECT_EQ(elements(suppressed(9, 0.5, 0)), (Numbers{0, 0, 1, 0, 0, 0, 0, 0, 2}));
   EXPECT_EQ(elements(suppressed(9, 0.25, 0)), (Numbers{0, 0, 1, 0, 0, 2}));

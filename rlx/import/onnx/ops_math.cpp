@@ -29,7 +29,10 @@ Value fitted(Site site) {
   const Value x = site.in(0), y = site.in(1);
   if (site.opset >= 7 || !site.flag("broadcast")) return y;
   const int64_t rank_x = rank(x.type()), rank_y = rank(y.type());
-  const int64_t axis = site.integer("axis", rank_x - rank_y);
+  const int64_t given = site.integer("axis", rank_x - rank_y);
+  const int64_t axis = given < 0 ? given + rank_x : given;
+  if (axis < 0 || axis > rank_x - rank_y)
+    site.fail_node("axis ", given, " does not fit ", y.type(), " to ", x.type());
   Ints trailing;
   for (int64_t d = axis + rank_y; d < rank_x; ++d) trailing.push_back(d - axis);
   return trailing.empty() ? y : unsqueeze(y, trailing);

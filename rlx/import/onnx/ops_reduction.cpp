@@ -94,6 +94,8 @@ Items group_norm_operator(Site site) {
   Value gamma = site.in(1), beta = site.in(2);
   // Opset 18 had one scale for each group.
   if (site.opset < 21) {
+    if (rank(x.type()) < 2 || groups <= 0)
+      site.fail_node(groups, " groups of the channels of ", x.type(), " cannot be");
     const Dim channels = x.shape()[1];
     const auto spread = [&](Value v) {
       const Dim each = floor_div(channels, groups);

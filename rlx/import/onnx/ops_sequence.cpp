@@ -13,6 +13,11 @@ using Site = const NodeSite&;
 
 Items items_of(const Values& values) { return {values.begin(), values.end()}; }
 
+Value tensor_in(Site site, const Item& item) {
+  if (!item.value) site.fail_node("joins tensors of numbers, and there is something else");
+  return item.value;
+}
+
 // ---- Control flow ----
 
 // Sequences and optionals are not among what a graph's values can be.
@@ -71,7 +76,7 @@ Items unrolled(Site site, const Graph& body) {
     goes_on = next->at(0) != 0;
     for (size_t i = 0; i < carried.size(); ++i) carried[i] = results[1 + i];
     for (size_t i = 0; i < stacked.size(); ++i)
-      stacked[i].push_back(unsqueeze(results[1 + carried.size() + i].value, {0}));
+      stacked[i].push_back(unsqueeze(tensor_in(site, results[1 + carried.size() + i]), {0}));
   }
   Items results = carried;
   for (const Values& rows : stacked) {
@@ -142,7 +147,10 @@ Values scan_of(Site site, const Values& all, ScanOptions options) {
   for (size_t i = 0; i < scanned.size(); ++i) {
     TensorType slice = scanned[i].type();
     const int64_t axis = i < options.input_axes.size() ? options.input_axes[i] : 0;
-    slice.shape.erase(slice.shape.begin() + (axis < 0 ? axis + rank(slice) : axis));
+    const int64_t end = rank(slice);
+    if (axis < -end || axis >= end)
+      site.fail_node("axis ", axis, " is out of range for ", slice, " (rank ", end, ")");
+    slice.shape.erase(slice.shape.begin() + (axis < 0 ? axis + end : axis));
     types.push_back(slice);
   }
   Bodies bodies = site.make_bodies({&body}, types);
@@ -234,6 +242,7 @@ Items sequence_insert(Site site) {
 }
 Items sequence_erase(Site site) {
   Items items = site.sequence(0);
+  if (items.empty()) site.fail_node("the sequence has no element");
   const int64_t at = site.has(1) ? position_of(site, 1, items.size(), false)
                                  : static_cast<int64_t>(items.size()) - 1;
   items.erase(items.begin() + at);
@@ -248,8 +257,10 @@ Items concat_from_sequence(Site site) {
   Values parts;
   const int64_t axis = site.integer("axis");
   const bool new_axis = site.flag("new_axis");
-  for (const Item& item : site.sequence(0))
-    parts.push_back(new_axis ? unsqueeze(item.value, {axis}) : item.value);
+  for (const Item& item : site.sequence(0)) {
+    const Value part = tensor_in(site, item);
+    parts.push_back(new_axis ? unsqueeze(part, {axis}) : part);
+  }
   return {concat(parts, axis)};
 }
 Items split_to_sequence(Site site) {
@@ -260,16 +271,18 @@ Items split_to_sequence(Site site) {
   const bool counts = !site.has(1) || site.in(1).shape().empty();
   if (counts && !length.is_number()) site.fail_node("needs a known extent, ", length, " is not");
   Dims lengths;
-  bool squeezes = false;
-  if (!site.has(1)) {
-    squeezes = !site.flag("keepdims", true);
-    lengths.assign(static_cast<size_t>(length.number()), Dim(1));
-  } else if (const Ints given = site.known_ints(1); site.in(1).shape().empty()) {
-    for (int64_t left = length.number(); left > 0; left -= given.at(0))
-      lengths.emplace_back(std::min(left, given.at(0)));
+  if (counts) {
+    constexpr int64_t kMost = 65536;  // each part is a node
+    const int64_t each = site.has(1) ? site.known_ints(1).at(0) : 1;
+    if (each <= 0) site.fail_node("a length of ", each, " is not positive");
+    if ((length.number() - 1) / each >= kMost)
+      site.fail_node("makes more than ", kMost, " parts of ", x.type());
+    for (int64_t left = length.number(); left > 0; left -= each)
+      lengths.emplace_back(std::min(left, each));
   } else {
-    lengths.assign(given.begin(), given.end());
+    lengths = site.known_dims(1);
   }
+  const bool squeezes = !site.has(1) && !site.flag("keepdims", true);
   Items items;
   for (const Value part : split(x, lengths, axis))
     items.emplace_back(squeezes ? squeeze(part, {axis}) : part);
@@ -361,7 +374,7 @@ Items dropout_operator(Site site) {
   if (site.opset < 12) return all_kept();
   const auto training = site.has(2) ? site.maybe_ints(2) : Ints{0};
   if (training && training->at(0) == 0) return all_kept();
-  const double ratio = site.has(1) ? site.known_tensor(1).at(0) : 0.5;
+  const double ratio = site.has(1) ? site.known_number(1) : 0.5;
   const Value seed = seed_of(site);
   const Value y = dropout(x, seed, ratio), kept = dropout_mask(x, seed, ratio);
   if (training) return {y, kept};

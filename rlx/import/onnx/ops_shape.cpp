@@ -205,8 +205,8 @@ Value whole_number(Site site, size_t i) {
 Items range_operator(Site site) {
   const Value start = site.in(0), limit = site.in(1), delta = site.in(2);
   if (!is_float(start.dtype())) return {range(start, limit, delta)};
-  const Tensor *a = site.maybe_tensor(0), *b = site.maybe_tensor(1), *c = site.maybe_tensor(2);
-  if (a && b && c) return {range(start, a->at(0), b->at(0), c->at(0))};
+  if (site.maybe_tensor(0) && site.maybe_tensor(1) && site.maybe_tensor(2))
+    return {range(start, site.known_number(0), site.known_number(1), site.known_number(2))};
   const Value bounds[] = {whole_number(site, 0), whole_number(site, 1), whole_number(site, 2)};
   if (bounds[0] && bounds[1] && bounds[2])
     return {cast(range(bounds[0], bounds[1], bounds[2]), start.dtype())};
@@ -271,6 +271,7 @@ Value keep_aspect(Site site, const std::string& policy, ResizeOptions options) {
     for (int64_t d = 0; d < rank(x.type()); ++d) options.axes.push_back(d);
   if (asked.size() != options.axes.size())
     site.fail_node("there are ", asked.size(), " sizes for ", options.axes.size(), " axes");
+  if (asked.empty()) site.fail_node("there is no axis of ", x.type(), " to keep the ratio of");
   Floats extents;
   for (const int64_t axis : options.axes) {
     const Dim& extent = x.shape().at(static_cast<size_t>(axis < 0 ? axis + rank(x.type()) : axis));

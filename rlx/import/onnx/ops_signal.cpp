@@ -1,5 +1,6 @@
 // ONNX operators on signals: Fourier transforms, windows, the mel scale.
 
+#include <algorithm>
 #include <cmath>
 
 #include "rlx/import/onnx/site.h"
@@ -51,14 +52,18 @@ Items blackman(Site site) { return window(site, {0.42, 0.5, 0.08}); }
 Items mel_weight_matrix(Site site) {
   const int64_t bins = site.known_ints(0).at(0), length = site.known_ints(1).at(0),
                 rate = site.known_ints(2).at(0), rows = length / 2 + 1;
-  const auto mel = [&](size_t i) {
-    return 2595 * std::log10(1 + site.known_tensor(i).at(0) / 700);
-  };
+  constexpr int64_t kMost = int64_t{1} << 28;  // elements
+  if (bins < 0 || length < 0 || rate <= 0 || bins > kMost / rows)
+    site.fail_node(bins, " bins of ", length, " samples at a rate of ", rate,
+                   " are none, or more than ", kMost, " weights");
+  const auto mel = [&](size_t i) { return 2595 * std::log10(1 + site.known_number(i) / 700); };
   const double low = mel(3), step = (mel(4) - low) / static_cast<double>(bins + 2);
   const auto place = [&](int64_t i) {
     const double hertz = 700 * (std::pow(10, (low + static_cast<double>(i) * step) / 2595) - 1);
-    return static_cast<int64_t>(
-        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate)));
+    const double row =
+        std::floor(static_cast<double>(length + 1) * hertz / static_cast<double>(rate));
+    if (!(std::abs(row) < 0x1p53)) site.fail_node("a bin at ", hertz, " hertz has no place");
+    return static_cast<int64_t>(row);
   };
   Tensor weights(dtype_attribute(site, "output_datatype"), {rows, bins});
   const auto set = [&](int64_t row, int64_t bin, double weight) {
@@ -67,9 +72,10 @@ Items mel_weight_matrix(Site site) {
   for (int64_t bin = 0; bin < bins; ++bin) {
     const int64_t from = place(bin), top = place(bin + 1), to = place(bin + 2);
     if (from == top) set(top, bin, 1);
-    for (int64_t row = from; from < top && row <= top; ++row)
+    const int64_t first = std::max<int64_t>(from, 0), middle = std::max<int64_t>(top, 0);
+    for (int64_t row = first; from < top && row <= std::min(top, rows - 1); ++row)
       set(row, bin, static_cast<double>(row - from) / static_cast<double>(top - from));
-    for (int64_t row = top; row < to; ++row)
+    for (int64_t row = middle; row < std::min(to, rows); ++row)
       set(row, bin, static_cast<double>(to - row) / static_cast<double>(to - top));
   }
   return {site.constant(weights)};

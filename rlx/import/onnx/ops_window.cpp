@@ -83,10 +83,15 @@ Items max_unpool_operator(Site site) {
   const Ints window = site.ints("kernel_shape");
   const Ints strides = site.ints("strides", Ints(window.size(), 1));
   const Ints pads = site.ints("pads", Ints(2 * window.size(), 0));
+  const size_t axes = window.size();
+  if (x.shape().size() != axes + 2 || strides.size() != axes || pads.size() != 2 * axes)
+    site.fail_node("kernel_shape [", joined(window), "], strides [", joined(strides),
+                   "] and pads [", joined(pads), "] are not those of the spatial dims of ",
+                   x.type());
   Dims shape{x.shape()[0], x.shape()[1]};
-  for (size_t d = 0; d < window.size(); ++d)
+  for (size_t d = 0; d < axes; ++d)
     shape.push_back((x.shape()[d + 2] - 1) * Dim(strides[d]) + window[d] - pads[d] -
-                    pads[d + window.size()]);
+                    pads[d + axes]);
   const Value y = max_unpool(x, site.in(1), shape);
   if (!site.has(2)) return {y};
   // The indices are of the plane that was pooled; what is asked for beyond it is zeros.

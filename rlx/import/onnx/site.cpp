@@ -145,6 +145,12 @@ Tensor NodeSite::known_tensor(size_t i) const {
   return {};
 }
 
+double NodeSite::known_number(size_t i) const {
+  const Tensor tensor = known_tensor(i);
+  if (tensor.count() == 0) fail_node("input ", i, " has no element");
+  return tensor.at(0);
+}
+
 Value NodeSite::scalar(DType dtype, double value) const {
   return graph.constant(Tensor::scalar(dtype, value));
 }

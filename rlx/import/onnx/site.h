@@ -82,6 +82,7 @@ class NodeSite {
   // The same as dims, which may be expressions over symbols.
   Dims known_dims(size_t i) const;
   Tensor known_tensor(size_t i) const;
+  double known_number(size_t i) const;  // its first element
   const Tensor* maybe_tensor(size_t i) const;
 
   // Constants of the graph.
