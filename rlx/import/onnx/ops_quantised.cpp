@@ -8,13 +8,21 @@ namespace {
 
 using Site = const NodeSite&;
 
+std::optional<DType> output_dtype(Site site) {
+  const int64_t given = site.integer("output_dtype", 0);
+  if (given == 0) return std::nullopt;
+  const std::optional<DType> dtype = dtype_of(static_cast<int>(given));
+  if (!dtype)
+    site.fail_node("output_dtype is ", elem_type_name(static_cast<int>(given)),
+                   ", which rlx has no tensors of");
+  return dtype;
+}
+
 QuantiseOptions options_of(Site site) {
   QuantiseOptions options;
   options.axis = site.integer("axis", 1);
   options.block = site.integer("block_size", 0);
-  if (site.attribute("output_dtype") && site.integer("output_dtype") != 0)
-    if (const auto dtype = dtype_of(static_cast<int>(site.integer("output_dtype"))))
-      options.to = *dtype;
+  if (const auto dtype = output_dtype(site)) options.to = *dtype;
   return options;
 }
 
@@ -22,7 +30,12 @@ Items quantise_operator(Site site) {
   return {quantise(site.in(0), site.in(1), site.maybe(2), options_of(site))};
 }
 Items dequantise_operator(Site site) {
-  return {dequantise(site.in(0), site.in(1), site.maybe(2), options_of(site))};
+  Value scale = site.in(1);
+  const DType to = output_dtype(site).value_or(scale.dtype());
+  if (!is_float(to)) site.fail_node("output_dtype is ", to, ", it gives floats");
+  if (bytes_of(to) > bytes_of(scale.dtype())) scale = cast(scale, to);  // not to round before
+  const Value y = dequantise(site.in(0), scale, site.maybe(2), options_of(site));
+  return {y.dtype() == to ? y : cast(y, to)};
 }
 Items dynamic(Site site) {
   const DynamicallyQuantised result = dynamic_quantise(site.in(0));

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/import/onnx/build_model.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/testing.h"
 
 namespace rlx::onnx {
@@ -127,6 +128,31 @@ TEST(OnnxRefusals, OfMelScalesWithoutEnd) {
   EXPECT_NE(weights(8, 16, 0, 8000), "");
   EXPECT_NE(weights(8, 16, 1, 1e30F), "");
   EXPECT_EQ(weights(8, 16, 1, 1e15F), "");  // beyond the last row there is nothing to fill
+}
+
+TEST(OnnxRefusals, OfDtypesThatAreNotThere) {
+  EXPECT_EQ(refusal({node("QuantizeLinear", {"x", "scale"}, "y", "",
+                          {integer_attribute("output_dtype", 22)})},
+                    {scalar("scale", 1)}, {"4"}, 21)
+                .rfind("QuantizeLinear: output_dtype is ", 0),
+            0U);
+  const auto dequantised_to = [](int64_t dtype) {
+    return import_bytes(model_of({{node("DequantizeLinear", {"q", "scale"}, "y", "",
+                                        {integer_attribute("output_dtype", dtype)})},
+                                  {tensor<uint8_t>("q", 2, {1}, {3}), scalar("scale", 0.5)},
+                                  {},
+                                  {kY}},
+                                 23));
+  };
+  constexpr int64_t kHalf = 10, kDouble = 11;
+  EXPECT_EQ(dequantised_to(kHalf).outputs()[0].value.dtype(), DType::f16);
+  const Tensor y = evaluate(dequantised_to(kDouble), {}).outputs.at("y");
+  EXPECT_EQ(y.dtype(), DType::f64);
+  EXPECT_EQ(y.at(0), 1.5);
+  EXPECT_EQ(error_of([&] {
+              dequantised_to(kInt64Type);
+            }).rfind("DequantizeLinear: output_dtype is i64, it gives floats", 0),
+            0U);
 }
 
 }  // namespace
