@@ -77,12 +77,13 @@ std::optional<std::string> first_not_finite(const AllValues& all, const TensorMa
 void dump_values(const AllValues& all, const TensorMap& outputs, const std::string& folder) {
   nlohmann::ordered_json index = nlohmann::ordered_json::array();
   const size_t digits = std::to_string(all.graph.nodes().size()).size();
+  std::set<std::string> files;
   for (const NodeResult& result : all.results) {
     const Tensor& tensor = outputs.at(result.output);
     // The number keeps files in the graph's order, and apart where names are alike.
     std::string number = std::to_string(result.node);
     number.insert(0, digits - std::min(digits, number.size()), '0');
-    const std::string file = save_tensor(folder, number + "_" + result.name, tensor);
+    const std::string file = save_tensor(folder, number + "_" + result.name, tensor, files);
     index.push_back({{"node", result.node},
                      {"name", all.graph.node(result.node).name},
                      {"result", result.result},

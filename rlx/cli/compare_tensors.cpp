@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rlx/cli/complex.h"
+
 namespace rlx::cli {
 
 double default_tolerance(DType dtype) {
@@ -13,20 +15,27 @@ double default_tolerance(DType dtype) {
   return std::max(kSums, kRoundings * info(dtype).epsilon);
 }
 
+namespace {
+
+bool alike(double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); }
+
+}  // namespace
+
 Difference compare_tensors(const Tensor& a, const Tensor& b, double tolerance) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape())
     fail(ErrorKind::invalid_input, "compare: one is ", a.type(), ", the other ", b.type());
   constexpr double kSmallest = 1e-3;  // below this, differences count as if numbers were this large
   Difference found;
-  found.tolerance =
-      tolerance >= 0 && is_float(a.dtype()) ? tolerance : default_tolerance(a.dtype());
+  found.tolerance = default_tolerance(a.dtype());
+  if (tolerance >= 0 && found.tolerance > 0) found.tolerance = tolerance;
   double largest = kSmallest;
   for (int64_t i = 0; i < a.count(); ++i) {
-    const double x = a.at(i), y = b.at(i);
-    for (const double value : {x, y})
-      if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-    const bool same = is_integer(a.dtype()) ? a.integer_at(i) == b.integer_at(i)
-                                            : x == y || (std::isnan(x) && std::isnan(y));
+    const std::complex<double> x = complex_at(a, i), y = complex_at(b, i);
+    for (const double size : {std::abs(x), std::abs(y)})
+      if (std::isfinite(size)) largest = std::max(largest, size);
+    const bool same = is_integer(a.dtype())
+                          ? a.integer_at(i) == b.integer_at(i)
+                          : alike(x.real(), y.real()) && alike(x.imag(), y.imag());
     if (same) continue;
     double apart = std::abs(x - y);
     if (std::isnan(apart)) apart = INFINITY;

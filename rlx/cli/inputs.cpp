@@ -56,7 +56,9 @@ struct Spec {
 Spec parse_spec(const std::string& name, const std::string& given, DType dtype) {
   constexpr std::string_view kRandom = "random", kFile = ".npy";
   Spec spec;
-  if (given.substr(0, kRandom.size()) == kRandom) {
+  const bool is_file =
+      given.size() > kFile.size() && given.substr(given.size() - kFile.size()) == kFile;
+  if (given.substr(0, kRandom.size()) == kRandom && !is_file) {
     const std::string rest = given.substr(kRandom.size());
     if (!rest.empty() && rest[0] != ':')
       throw CLI::ValidationError("--input", text(name, ": write random:SEED"));
@@ -72,7 +74,7 @@ Spec parse_spec(const std::string& name, const std::string& given, DType dtype) 
     spec.tensor = parse_literal(given, dtype);
     return spec;
   }
-  if (given.size() <= kFile.size() || given.substr(given.size() - kFile.size()) != kFile)
+  if (!is_file)
     throw CLI::ValidationError(
         "--input", text(name, "=", given, " is no file.npy, literal, random:SEED, zeros or ones"));
   spec.tensor = load_npy(given);

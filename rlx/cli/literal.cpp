@@ -14,6 +14,7 @@ struct Number {
   double real = 0;
   int64_t integer = 0;  // where it is one
   bool is_integer = false;
+  bool is_large = false;  // from 2^63 on: `integer` has the bits of a u64
 };
 
 // Reads nested lists; the first path down tells the shape, which all others must have.
@@ -76,24 +77,34 @@ class Reader {
     const std::string word = source_.substr(at_, end - at_);
     Number number;
     if (word == "true" || word == "false") {
-      number = {word == "true" ? 1.0 : 0.0, word == "true", true};
+      number = {word == "true" ? 1.0 : 0.0, word == "true", true, false};
     } else {
       char* stop = nullptr;
       number.real = std::strtod(word.c_str(), &stop);
       if (word.empty() || *stop) wrong(text("'", word, "' is not a number"));
-      const auto [last, error] =
-          std::from_chars(word.data(), word.data() + word.size(), number.integer);
-      number.is_integer = error == std::errc() && last == word.data() + word.size();
+      number.is_integer = read_whole(word, number.integer);
+      if (uint64_t large = 0; !number.is_integer && read_whole(word, large)) {
+        number.is_integer = number.is_large = true;
+        number.integer = static_cast<int64_t>(large);
+      }
     }
     at_ = end;
     return number;
+  }
+
+  template <class T>
+  static bool read_whole(const std::string& word, T& integer) {
+    const char* end = word.data() + word.size();
+    const auto [last, error] = std::from_chars(word.data(), end, integer);
+    return error == std::errc() && last == end;
   }
 
   void store(Tensor& tensor, int64_t i) const {
     const Number& number = numbers_[static_cast<size_t>(i)];
     if (is_float(dtype_)) return tensor.set(i, number.real);
     if (number.is_integer) tensor.set_integer(i, number.integer);
-    if (!number.is_integer || tensor.integer_at(i) != number.integer)
+    const bool above = dtype_ == DType::u64 && number.integer < 0;
+    if (!number.is_integer || tensor.integer_at(i) != number.integer || number.is_large != above)
       fail(ErrorKind::invalid_input, "the literal ", source_, ": ", number.real,
            " does not fit into ", dtype_);
   }

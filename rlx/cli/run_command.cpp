@@ -70,9 +70,10 @@ void write_outputs(const std::vector<NamedTensor>& outputs, const RunFlags& flag
                    Context& context) {
   const bool files = flags.format == "npy" || !flags.out.empty();
   const std::string folder = flags.out.empty() ? "." : flags.out;
+  std::set<std::string> taken;
   for (const auto& [name, tensor] : outputs) {
     if (!files) break;
-    const std::string file = save_tensor(folder, name, tensor);
+    const std::string file = save_tensor(folder, name, tensor, taken);
     if (flags.format == "npy")
       context.out << folder << '/' << file << "  " << tensor.type() << '\n';
   }

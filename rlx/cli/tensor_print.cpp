@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "rlx/cli/complex.h"
 #include "rlx/cli/table.h"
 #include "rlx/import/npy.h"
 #include "rlx/ir/text.h"
@@ -15,7 +16,7 @@ namespace {
 
 constexpr int64_t kShown = 6;  // first values in a table
 
-// Of the numbers that are; a tensor may have none.
+// Of the numbers that are; a tensor may have none. Complex ones have no order.
 struct Statistics {
   double min = INFINITY, max = -INFINITY, sum = 0;
   int64_t count = 0, not_a_number = 0;
@@ -23,11 +24,13 @@ struct Statistics {
 Statistics statistics(const Tensor& tensor) {
   Statistics found;
   for (int64_t i = 0; i < tensor.count(); ++i) {
-    const double value = tensor.at(i);
-    if (std::isnan(value)) {
+    const std::complex<double> element = complex_at(tensor, i);
+    const double value = element.real();
+    if (std::isnan(value) || std::isnan(element.imag())) {
       ++found.not_a_number;
       continue;
     }
+    if (tensor.dtype() == DType::c64) continue;
     found.min = std::min(found.min, value);
     found.max = std::max(found.max, value);
     found.sum += value;
@@ -36,16 +39,28 @@ Statistics statistics(const Tensor& tensor) {
   return found;
 }
 
+nlohmann::ordered_json float_json(double value, bool single) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  // The double nearest to a float's shortest text prints as that text.
+  return single ? std::strtod(print_float(value, true).c_str(), nullptr) : value;
+}
+
 nlohmann::ordered_json element_json(const Tensor& tensor, int64_t i) {
   const DType dtype = tensor.dtype();
   if (dtype == DType::boolean) return tensor.integer_at(i) != 0;
   if (dtype == DType::u64) return static_cast<uint64_t>(tensor.integer_at(i));
   if (is_integer(dtype)) return tensor.integer_at(i);
-  const double value = tensor.at(i);
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  // The double nearest to a float's shortest text prints as that text.
-  return dtype == DType::f64 ? value : std::strtod(print_float(value, true).c_str(), nullptr);
+  if (dtype == DType::c64) {
+    const std::complex<double> value = complex_at(tensor, i);
+    return nlohmann::ordered_json::array(
+        {float_json(value.real(), true), float_json(value.imag(), true)});
+  }
+  return float_json(tensor.at(i), dtype != DType::f64);
+}
+
+std::string float_text(double value, bool single) {
+  return std::isfinite(value) ? print_float(value, single) : short_number(value);
 }
 
 }  // namespace
@@ -57,9 +72,12 @@ std::string json_text(const nlohmann::ordered_json& json) {
 std::string element_text(const Tensor& tensor, int64_t i) {
   if (!is_float(tensor.dtype()) && tensor.dtype() != DType::c64)
     return element_json(tensor, i).dump();
-  const double value = tensor.at(i);
-  if (std::isfinite(value)) return print_float(value, tensor.dtype() != DType::f64);
-  return short_number(value);
+  if (tensor.dtype() == DType::c64) {
+    const std::complex<double> value = complex_at(tensor, i);
+    const std::string imaginary = float_text(value.imag(), true);
+    return text(float_text(value.real(), true), imaginary[0] == '-' ? "" : "+", imaginary, 'i');
+  }
+  return float_text(tensor.at(i), tensor.dtype() != DType::f64);
 }
 
 std::string first_elements(const Tensor& tensor, int64_t most) {
@@ -98,11 +116,14 @@ nlohmann::ordered_json tensors_json(const std::vector<NamedTensor>& tensors) {
   return json;
 }
 
-std::string save_tensor(const std::string& folder, const std::string& name, const Tensor& tensor) {
+std::string save_tensor(const std::string& folder, const std::string& name, const Tensor& tensor,
+                        std::set<std::string>& taken) {
   std::string file = name;
   for (char& c : file)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '-' && c != '.') c = '_';
   if (file.empty() || file[0] == '.') file = "_" + file;
+  const std::string plain = file;
+  for (int number = 2; !taken.insert(file).second; ++number) file = text(plain, '_', number);
   file += ".npy";
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ struct NamedTensor {
 // One line each: name, type, smallest, largest, mean, the first values.
 void print_tensors(const std::vector<NamedTensor>& tensors, std::ostream& out);
 
-// {"name": {"dtype", "shape", "values"}}; values in row-major order, NaN and infinities as strings.
+// {"name": {"dtype", "shape", "values"}}; values in row-major order, NaN and infinities as strings,
+// complex numbers as [real, imaginary].
 nlohmann::ordered_json tensors_json(const std::vector<NamedTensor>& tensors);
 
 // JSON to read, which ends with a new line; names that are not UTF-8 lose what is wrong with them.
@@ -30,7 +32,8 @@ std::string element_text(const Tensor& tensor, int64_t i);
 std::string first_elements(const Tensor& tensor, int64_t most);
 
 // Writes folder/name.npy, and makes the folder; the name is changed where a file's may not be so.
-// The file's name, without the folder.
-std::string save_tensor(const std::string& folder, const std::string& name, const Tensor& tensor);
+// The file's name, without the folder; a number keeps it apart from those `taken` already.
+std::string save_tensor(const std::string& folder, const std::string& name, const Tensor& tensor,
+                        std::set<std::string>& taken);
 
 }  // namespace rlx::cli

@@ -109,6 +109,26 @@ claim "JSON writes NaN and Inf as strings" 0 '"NaN"' '"-Infinity"' -- run double
 claim "arrays are written" 0 'results/y\.npy +f32\[1, 2\]' -- run double.rlx --device cpu --input 'x=[[1, 2]]' --format npy --out results
 claim "and read back as inputs" 0 ' 4 8$' -- run double.rlx --device cpu --input x=results/y.npy
 claim "a folder that cannot be made is named" 1 '^rlx: .*double\.rlx' -- run double.rlx --device cpu --bind n=1 --out double.rlx/results
+cat >alike.rlx <<'END'
+rlx 1
+%0 = input @"x" : f32[2]
+%1 = neg %0 : f32[2]
+output "o:0" %0
+output "o_0" %1
+END
+claim "outputs with like names have a file each" 0 'results/o_0\.npy' 'results/o_0_2\.npy' -- run alike.rlx --device cpu --input 'x=[1, 2]' --format npy --out results
+cp results/o_0_2.npy random_x.npy
+claim "a file may be named as a word is" 0 'o:0 .* -1 -2$' -- run alike.rlx --device cpu --input x=random_x.npy
+printf 'rlx 1\n%%0 = input @"x" : u64[1]\noutput "y" %%0\n' >large.rlx
+claim "a literal may be any u64" 0 '18446744073709551615' -- run large.rlx --device cpu --input 'x=[18446744073709551615]' --format json
+claim "a negative number is no u64" 1 '^rlx: the literal .* does not fit into u64' -- run large.rlx --device cpu --input 'x=[-1]'
+cat >complex.rlx <<'END'
+rlx 1
+%0 = constant value=c64[2]{(1, 2), (3, -4)} : c64[2]
+output "z" %0
+END
+claim "a complex number has both its parts" 0 '1\.0\+2\.0i 3\.0-4\.0i$' -- run complex.rlx --device cpu
+claim "in JSON as well" 0 '^ +2(\.0)?$' '^ +-4(\.0)?$' -- run complex.rlx --device cpu --format json
 claim "random inputs repeat by seed" 0 '"y"' -- run double.rlx --device cpu --bind n=4 --input x=random:3 --format json
 cp out.txt first.json
 claim "the same seed again" 0 '"y"' -- run double.rlx --device cpu --bind n=4 --input x=random:3 --format json
