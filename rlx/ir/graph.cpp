@@ -103,32 +103,6 @@ std::optional<int> fresh_number(std::string_view symbol) {
   return static_cast<int>(*number);
 }
 
-bool mentions(const Node& node, const std::string& symbol) {
-  for (const TensorType& type : node.types)
-    for (const Dim& dim : type.shape)
-      for (const std::string& each : dim.symbols())
-        if (each == symbol) return true;
-  return false;
-}
-
-// A source may use names that we would give: ours are then others, unless ours was first.
-void take_symbols(GraphData& graph, const OpDef& op, const std::string& name,
-                  const TensorType& type) {
-  for (const Dim& dim : type.shape)
-    for (const std::string& symbol : dim.symbols()) {
-      const std::optional<int> number = fresh_number(symbol);
-      if (!number) continue;
-      if (*number < graph.fresh_symbols) {
-        const Node* first = nullptr;
-        for (size_t i = 0; i < graph.nodes.size() && !first; ++i)
-          if (mentions(graph.nodes[i], symbol)) first = &graph.nodes[i];
-        require(!first || is_source(*first), op.name, " '", name, "': ", symbol,
-                " is the name of an extent that '", first ? first->name : "", "' will tell");
-      }
-      skip_fresh_symbol(graph, symbol);
-    }
-}
-
 }  // namespace
 
 void skip_fresh_symbol(GraphData& graph, std::string_view symbol) {
@@ -155,7 +129,9 @@ Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& at
   } else {
     check_unique(*data_, op, name);
   }
-  take_symbols(*data_, op, name, type);
+  for (const Dim& dim :
+       type.shape)  // a source may use names that we would give: ours are then others
+    for (const std::string& symbol : dim.symbols()) skip_fresh_symbol(*data_, symbol);
   if (node.host_values.empty()) node.host_values.resize(1);
   data_->nodes.push_back(std::move(node));
   return value(static_cast<int>(data_->nodes.size()) - 1);
