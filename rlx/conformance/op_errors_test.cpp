@@ -98,5 +98,60 @@ TEST(OpErrors, AnOperandThatDoesNotFitIsRefusedByName) {
   EXPECT_GT(refusing.size(), 120u);
 }
 
+// Each operand in turn left out, which a file may do even where an op has no use for it.
+TEST(OpErrors, AnAbsentOperandIsTakenOrRefused) {
+  const OpSet ops = catalog();
+  for (const OpCase& row : one_row_each())
+    for (size_t i = 0; i < row.inputs.size(); ++i) {
+      OpCase changed = row;
+      changed.inputs[i] = absent();
+      const std::string message = error_of_row(changed, ops);
+      EXPECT_TRUE(message.empty() || starts_with(message, row.op + ": ")) << message;
+    }
+}
+
+// What a hostile file may say in place of a list: none, one too many, or all of them that number.
+template <class List, class Numbers>
+std::vector<Attr> extreme_lists(const List& list, const Numbers& numbers) {
+  std::vector<Attr> extremes{List{}};
+  for (const auto& number : numbers) {
+    extremes.emplace_back(List(list.size(), number));
+    List longer = list;
+    longer.push_back(number);
+    extremes.emplace_back(longer);
+  }
+  return extremes;
+}
+
+std::vector<Attr> extremes_of(const Attr& attr) {
+  const Ints integers{-1, 0, int64_t{1} << 32, INT64_MAX, INT64_MIN};
+  const Floats floats{-1, 0, 1e300, kInf, kNaN};
+  if (const auto* list = std::get_if<Ints>(&attr.variant())) return extreme_lists(*list, integers);
+  if (const auto* list = std::get_if<Dims>(&attr.variant())) return extreme_lists(*list, integers);
+  if (const auto* list = std::get_if<Floats>(&attr.variant())) return extreme_lists(*list, floats);
+  if (std::holds_alternative<int64_t>(attr.variant())) return {integers.begin(), integers.end()};
+  if (std::holds_alternative<double>(attr.variant())) return {floats.begin(), floats.end()};
+  return {};
+}
+
+// Under the sanitizers: no count, axis or size of a file may be taken before it is looked at.
+TEST(OpErrors, AnExtremeAttributeIsTakenOrRefused) {
+  const OpSet ops = catalog();
+  int refused = 0;
+  for (const OpCase& row : one_row_each()) {
+    Attrs attrs = row.attrs;
+    for (const AttrSpec& spec : ops.at(row.op)->attrs)
+      if (spec.otherwise && !attrs.has(spec.name)) attrs.set(spec.name, *spec.otherwise);
+    for (const auto& [name, attr] : attrs)
+      for (const Attr& extreme : extremes_of(attr)) {
+        SCOPED_TRACE(text(row.op, ' ', name));
+        OpCase changed = row;
+        changed.attrs.set(name, extreme);
+        refused += error_of_row(changed, ops).empty() ? 0 : 1;
+      }
+  }
+  EXPECT_GT(refused, 500);
+}
+
 }  // namespace
 }  // namespace rlx

@@ -145,7 +145,8 @@ void reference(const ReferenceSite& site) {
     };
     const int64_t position = query + keys - queries;
     const int64_t end = is_causal(site.attrs) ? std::clamp<int64_t>(position + 1, 0, keys) : keys;
-    const int64_t begin = window >= 0 ? std::clamp<int64_t>(position - window, 0, end) : 0;
+    const int64_t begin =
+        window >= 0 ? std::clamp<int64_t>(position - std::min(window, keys), 0, end) : 0;
     std::vector<double> scores;
     double highest = -INFINITY, total = 0;
     for (int64_t key = begin; key < end; ++key) {

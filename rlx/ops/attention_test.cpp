@@ -202,6 +202,12 @@ TEST(Attention, TheGradientHasNoMatrixOfAllScores) {
   }
 }
 
+TEST(Attention, AWindowBeyondAllKeysHidesNone) {
+  const Tensor all = mean_of_seen(4, 2, {.causal = true}),
+               y = mean_of_seen(4, 2, {.window = INT64_MAX});
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(y.at(i), all.at(i)) << i;
+}
+
 TEST(Attention, ErrorsNameTheOperands) {
   EXPECT_EQ(error_of(f32({1, 2, 3, 4}), f32({1, 2, 3, 5}), f32({1, 2, 3, 4})),
             "attention: the head sizes of q f32[1, 2, 3, 4] and k f32[1, 2, 3, 5] differ: 4 and 5");

@@ -236,6 +236,11 @@ TEST(WriteSlice, ABlockThatDoesNotFitIsAnError) {
   EXPECT_EQ(error_of({kTable, floats({2, 1}, {5, 6}), list({2, 0})},
                      [](const Values& v) { return write_slice(v[0], v[1], v[2]); }),
             "write_slice: dim 0 of f32[2, 1] at 2 does not fit f32[3, 2] (3)");
+  Tensor far(DType::i64, {2});
+  far.set_integer(0, INT64_MAX);  // its end is beyond all integers
+  EXPECT_EQ(error_of({kTable, floats({2, 1}, {5, 6}), far},
+                     [](const Values& v) { return write_slice(v[0], v[1], v[2]); }),
+            "write_slice: dim 0 of f32[2, 1] at 9223372036854775807 does not fit f32[3, 2] (3)");
 }
 
 TEST(WriteSlice, MayTakeItsOperandsPlace) {

@@ -20,6 +20,7 @@ Pool::Pool(std::string_view op, const Attrs& attrs, size_t axes) : windows(op, a
           " numbers, one per spatial dim");
   for (const int64_t extent : given)
     require(extent > 0, op, ": the window [", joined(given), "] is empty");
+  require_32_bits(op, "the extents of window", given);
   window.assign(given.begin(), given.end());
 }
 

@@ -144,6 +144,10 @@ TEST(Pooling, ErrorsNameOpValueAndLimit) {
   EXPECT_EQ(error({7, 7}),
             "max_pool: the window [7, 7] is larger than x f32[1, 1, 4, 4] with its pads");
   EXPECT_EQ(error({0, 1}), "max_pool: the window [0, 1] is empty");
+  EXPECT_EQ(error({int64_t{1} << 31, 1}, {.auto_pad = "same_upper"}),
+            "max_pool: the extents of window [2147483648, 1] are beyond 2147483647");
+  EXPECT_EQ(error({2, 2}, {.dilations = {1, INT64_MAX}}),
+            "max_pool: dilations [1, 9223372036854775807] are beyond 2147483647");
   EXPECT_EQ(error({2, 2}, {.auto_pad = "SAME"}),
             "max_pool: auto_pad 'SAME' is none of same_upper, same_lower, valid");
   EXPECT_EQ(error({2, 2}, {.pads = {1, 1, 1, 1}, .auto_pad = "valid"}),

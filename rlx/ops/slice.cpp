@@ -72,6 +72,7 @@ std::vector<AxisSlice> resolve(const TensorType& x, const Bounds& bounds, const 
       require(other.axis != axis, "slice: axis ", axis, " is named twice");
     const int64_t step = steps.empty() ? 1 : steps[i];
     require(step != 0, "slice: the step of axis ", axis, " is 0");
+    require(step != INT64_MIN, "slice: the step of axis ", axis, ", ", step, ", has no negative");
     slices.push_back((step > 0 ? forward : backward)(axis, bounds.starts[i], bounds.ends[i],
                                                      x.shape[axis], step));
   }

@@ -249,6 +249,8 @@ TEST(Slice, IsAViewWithAnOffset) {
 TEST(Slice, RefusesAStepOfZero) {
   EXPECT_EQ(error_of(f32({2}), [](Graph&, Value x) { slice(x, {0}, {1}, {0}, {0}); }),
             "slice: the step of axis 0 is 0");
+  EXPECT_EQ(error_of(f32({2}), [](Graph&, Value x) { slice(x, {1}, {0}, {0}, {INT64_MIN}); }),
+            "slice: the step of axis 0, -9223372036854775808, has no negative");
   EXPECT_EQ(error_of(f32({2}), [](Graph&, Value x) { slice(x, {0}, {1}, {1}); }),
             "slice: axis 1 is out of range for f32[2] (rank 1)");
 }

@@ -15,10 +15,16 @@ Ints numbers(std::string_view op, const Attrs& attrs, const std::string& name, s
                      std::all_of(values.begin(), values.end(), [](int64_t n) { return n > 0; });
   require(right, op, ": ", name, " [", joined(values), "] are not ", axes,
           " positive numbers, one per spatial dim");
+  require_32_bits(op, name, values);
   return values;
 }
 
 }  // namespace
+
+void require_32_bits(std::string_view op, std::string_view name, const Ints& values) {
+  for (const int64_t value : values)
+    require(value <= INT32_MAX, op, ": ", name, " [", joined(values), "] are beyond ", INT32_MAX);
+}
 
 Windows::Windows(std::string_view op, const Attrs& attrs, size_t axes)
     : strides(numbers(op, attrs, "strides", axes)),

@@ -34,6 +34,9 @@ struct Windows {
   bool is_same() const { return auto_pad == "same_upper" || auto_pad == "same_lower"; }
 };
 
+// Products of strides, dilations and windows with places fit 64 bits then.
+void require_32_bits(std::string_view op, std::string_view name, const Ints& values);
+
 // The attributes that say how windows slide.
 std::vector<AttrSpec> window_attrs(std::vector<AttrSpec> more = {});
 
