@@ -3,7 +3,8 @@
 #
 # Models people use, from npm, on the picture and the sound in examples/: what each gives on every
 # device is what onnxruntime gave, which tests/models/real keeps, and the examples read, hear and write
-# down what they should. With --slow, only what takes long for what it adds; without, all else. Skipped where the models or node are missing.
+# down what they should. With --slow, only what takes long for what it adds; without, all else. Skipped
+# where the models or node are missing.
 set -uo pipefail
 [ $# -ge 3 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 rlx=$(realpath "$1") examples=$(realpath "$2") source=$(realpath "$3")
