@@ -54,10 +54,10 @@ struct Spec {
 };
 
 Spec parse_spec(const std::string& name, const std::string& given, DType dtype) {
-  constexpr std::string_view kRandom = "random", kFile = ".npy";
+  constexpr std::string_view kRandom = "random", kSuffix = ".npy";
   Spec spec;
   const bool is_file =
-      given.size() > kFile.size() && given.substr(given.size() - kFile.size()) == kFile;
+      given.size() > kSuffix.size() && given.substr(given.size() - kSuffix.size()) == kSuffix;
   if (given.substr(0, kRandom.size()) == kRandom && !is_file) {
     const std::string rest = given.substr(kRandom.size());
     if (!rest.empty() && rest[0] != ':')

@@ -129,8 +129,8 @@ Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& at
   } else {
     check_unique(*data_, op, name);
   }
-  for (const Dim& dim :
-       type.shape)  // a source may use names that we would give: ours are then others
+  // A source may use names that we would give: ours are then others.
+  for (const Dim& dim : type.shape)
     for (const std::string& symbol : dim.symbols()) skip_fresh_symbol(*data_, symbol);
   if (node.host_values.empty()) node.host_values.resize(1);
   data_->nodes.push_back(std::move(node));
