@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "rlx/conformance/test_devices.h"
+#include "rlx/conformance/device_test.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
@@ -11,12 +11,8 @@
 namespace rlx {
 namespace {
 
-class Sequence : public testing::TestWithParam<size_t> {
- protected:
-  const Device& device() const { return test_devices()[GetParam()]; }
-};
-INSTANTIATE_TEST_SUITE_P(EveryDevice, Sequence, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& at) { return test_devices()[at.param].name(); });
+class Sequence : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Sequence, every_device(), device_name);
 
 Tensor ramp(const Shape& shape) {
   Tensor tensor(DType::f32, shape);

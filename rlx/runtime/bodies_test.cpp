@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/conformance/test_devices.h"
+#include "rlx/conformance/device_test.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
@@ -12,15 +12,13 @@
 namespace rlx {
 namespace {
 
-class Bodies : public testing::TestWithParam<size_t> {
+class Bodies : public DeviceTest {
  protected:
-  const Device& device() const { return test_devices()[GetParam()]; }
   TensorMap run(const std::string& source, const TensorMap& inputs) const {
     return compile(parse("rlx 1\n" + source, catalog()), {.device = device()}).run(inputs);
   }
 };
-INSTANTIATE_TEST_SUITE_P(EveryDevice, Bodies, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& test) { return test_devices()[test.param].name(); });
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Bodies, every_device(), device_name);
 
 Tensor integers(const Shape& shape, const std::vector<double>& values) {
   return Tensor::of(DType::i64, shape, values);

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "rlx/conformance/test_devices.h"
+#include "rlx/conformance/device_test.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
@@ -33,12 +33,8 @@ void expect_like_reference(const Graph& graph, const TensorMap& inputs, const De
   }
 }
 
-class Contract : public testing::TestWithParam<size_t> {
- protected:
-  const Device& device() const { return test_devices()[GetParam()]; }
-};
-INSTANTIATE_TEST_SUITE_P(EveryDevice, Contract, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& test) { return test_devices()[test.param].name(); });
+class Contract : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Contract, every_device(), device_name);
 
 TEST_P(Contract, AGrowingExtentCreatesNothing) {
   Graph graph;

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "rlx/backend/webgpu/webgpu_device.h"
-#include "rlx/conformance/test_devices.h"
+#include "rlx/conformance/device_test.h"
 #include "rlx/ops/ops.h"
 #include "rlx/testing.h"
 
@@ -24,16 +24,14 @@ Tensor filled(const Shape& shape, double value) {
   return tensor;
 }
 
-class Programs : public testing::TestWithParam<size_t> {
+class Programs : public DeviceTest {
  protected:
-  const Device& device() const { return test_devices()[GetParam()]; }
   bool on_gpu() const { return !device().is_cpu(); }
   webgpu::WebGpuDevice& gpu_device() const {
     return dynamic_cast<webgpu::WebGpuDevice&>(*device().backend());
   }
 };
-INSTANTIATE_TEST_SUITE_P(EveryDevice, Programs, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& test) { return test_devices()[test.param].name(); });
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Programs, every_device(), device_name);
 
 Graph affine() {
   Graph graph;

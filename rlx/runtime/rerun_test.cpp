@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/conformance/test_devices.h"
+#include "rlx/conformance/device_test.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
@@ -10,12 +10,8 @@
 namespace rlx {
 namespace {
 
-class Reruns : public testing::TestWithParam<size_t> {
- protected:
-  const Device& device() const { return test_devices()[GetParam()]; }
-};
-INSTANTIATE_TEST_SUITE_P(EveryDevice, Reruns, testing::Range(size_t{0}, test_devices().size()),
-                         [](const auto& test) { return test_devices()[test.param].name(); });
+class Reruns : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Reruns, every_device(), device_name);
 
 Tensor numbers(const std::vector<double>& values) {
   return Tensor::of(DType::f32, {static_cast<int64_t>(values.size())}, values);
