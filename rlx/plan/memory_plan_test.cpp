@@ -111,6 +111,23 @@ TEST(PlanChecker, FindsABufferReadAndWrittenInOneStep) {
   EXPECT_TRUE(found);
 }
 
+// As they would be without the copies that lowering makes of a state's old value.
+TEST(PlanChecker, FindsAStateThatIsReadAfterItsUpdate) {
+  Graph graph;
+  const Value first = graph.state("first", f32({2})), second = graph.state("second", f32({2}));
+  graph.update(first, exp(graph.input("x", f32({2}))));
+  graph.update(second, first);
+  graph.output("old", first);
+  Planned p = planned(std::move(graph));
+  EXPECT_TRUE(faults(p).empty());
+  const ValueId state = p.lowered.updates[0].state;
+  p.lowered.outputs[0].value = state;
+  std::get<Copy>(p.lowered.steps.list.back().what).source = state;  // the update of `second`
+  EXPECT_EQ(faults(p),
+            (std::vector<std::string>{"'second' is copied from state 'first' after its update",
+                                      "output 'old' is state 'first' after its update"}));
+}
+
 TEST(PlanChecker, FindsASlotThatIsTooSmall) {
   Planned p = planned(chain());
   p.plan.slot_bytes[0] = 16;
