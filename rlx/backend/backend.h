@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -88,8 +89,16 @@ class Backend {
 
 // The symbols' ranges for planning: bounds where there are any, else the value of this run.
 SymbolRanges plan_ranges(const Compiled& compiled, const SymbolValues& symbols);
-// What tells two plans apart: the values of symbols without bounds that a size depends on.
-std::string plan_key(const Compiled& compiled, const SymbolValues& symbols);
+// The plans made so far, one for each set of values of the symbols without bounds that a size
+// depends on. One that cannot be made is an Error, and is tried again the next time.
+class Plans {
+ public:
+  const MemoryPlan& plan(const Compiled& compiled, const DeviceTraits& traits,
+                         const SymbolValues& symbols, Counters& counters);
+
+ private:
+  std::map<std::string, MemoryPlan> by_values_;
+};
 
 // An Error when a plan takes more than the budget, with the numbers.
 void check_budget(const Compiled& compiled, const MemoryPlan& plan);
@@ -115,8 +124,10 @@ class RunBinding {
   Binding binding_, by_inputs_;  // as the run knows it; as the inputs alone told it
 };
 
-// An Error when what a host step gave is not as much as its value has room for.
-void check_result(const LoweredValue& value, const Tensor& given, const SymbolValues& symbols);
+// What a host step gave for a value: it tells extents that only the data could, or else is an Error
+// where it is not as much as the value has room for.
+void settle_result(const Compiled& compiled, const LoweredValue& value, const Tensor& given,
+                   Binding& binding);
 
 // Element i of the operand's logical tensor, gathered from the tensor that holds it.
 Tensor follow_view(const Tensor& root, const Operand& operand, const SymbolValues& symbols);

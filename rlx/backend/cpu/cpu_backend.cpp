@@ -113,17 +113,9 @@ class CpuExecutable : public Executable {
   }
 
   const MemoryPlan& plan() {
-    const std::string key = plan_key(*compiled_, binding_.symbols());
-    auto at = plans_.find(key);
-    if (at == plans_.end()) {
-      at = plans_
-               .emplace(key, plan_memory(compiled_->lowered, traits_,
-                                         plan_ranges(*compiled_, binding_.symbols())))
-               .first;
-      ++counters_.plans;
-    }
-    check_budget(*compiled_, at->second);
-    return at->second;
+    const MemoryPlan& plan = plans_.plan(*compiled_, traits_, binding_.symbols(), counters_);
+    check_budget(*compiled_, plan);
+    return plan;
   }
 
   // The slots, end to end in one allocation that only grows.
@@ -250,19 +242,11 @@ class CpuExecutable : public Executable {
 
   void keep(ValueId id, const Tensor& tensor) {
     const LoweredValue& value = compiled_->lowered.values[size_t(id)];
-    if (!is_bound(value.type.shape, binding_.symbols())) {  // the data told its extent
-      for (size_t d = 0; d < value.type.shape.size(); ++d)
-        if (const auto symbol = value.type.shape[d].symbol())
-          binding_.symbols().insert_or_assign(*symbol, tensor.shape()[d]);
-      compiled_->binder.resolve(binding_.binding());
-      values_[size_t(id)] = tensor;
-      return;
-    }
-    check_result(value, tensor, binding_.symbols());
-    Tensor place = target(id);
-    if (plan_->slot_of[size_t(id)] < 0)
-      place = tensor;
-    else if (place.bytes().data() != tensor.bytes().data() && tensor.count() > 0)
+    const bool planned =  // before the data tells an extent
+        is_bound(value.type.shape, binding_.symbols()) && plan_->slot_of[size_t(id)] >= 0;
+    settle_result(*compiled_, value, tensor, binding_.binding());
+    Tensor place = planned ? target(id) : tensor;
+    if (place.bytes().data() != tensor.bytes().data() && tensor.count() > 0)
       std::memcpy(place.mutable_bytes().data(), tensor.bytes().data(), tensor.bytes().size());
     values_[size_t(id)] = place;
   }
@@ -294,7 +278,7 @@ class CpuExecutable : public Executable {
   std::vector<Instruction> list_;
   mutable std::mutex mutex_;
   mutable RunBinding binding_;
-  std::map<std::string, MemoryPlan> plans_;
+  Plans plans_;
   const MemoryPlan* plan_ = nullptr;
   std::vector<int64_t> offsets_;
   std::shared_ptr<Storage> arena_;

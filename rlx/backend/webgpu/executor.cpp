@@ -4,9 +4,9 @@
 #include "rlx/backend/webgpu/executor.h"
 
 #include <algorithm>
-#include <condition_variable>
 
 #include "rlx/backend/webgpu/recorder.h"
+#include "rlx/backend/webgpu/turns.h"
 #include "rlx/base/clock.h"
 #include "rlx/lower/storage.h"
 
@@ -45,15 +45,10 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   }
 
   void run_async(RunRequest& request, RunDone done) override {
-    {
-      const std::lock_guard lock(mutex_);
-      if (busy_) {
-        const Error error(ErrorKind::unsupported, "run_async: a run of this program is under way");
-        return done(&error);
-      }
-      busy_ = asynchronous_ = true;
+    if (!turns_.try_begin()) {
+      const Error error(ErrorKind::unsupported, "run_async: a run of this program is under way");
+      return done(&error);
     }
-    idle_.notify_all();
     keep_alive_ = shared_from_this();
     start(request, std::move(done));
   }
@@ -65,7 +60,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       std::shared_ptr<Gpu> gpu;
       {
         const std::lock_guard lock(mutex_);
-        if (!busy_ || !resources_) return;
+        if (!turns_.taken() || !resources_) return;
         ticket = ticket_;
         gpu = resources_->gpu_ptr();
       }
@@ -90,7 +85,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     time_tickets_.clear();
     waiting_ = false;
     const std::optional<Error> failure = std::move(failure_);
-    release();
+    turns_.end();
     if (failure) throw *failure;
   }
 
@@ -131,7 +126,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   // Keeps runs away while state or weights change.
   struct Held {
     explicit Held(Executor& e) : executor(e) { executor.hold(); }
-    ~Held() { executor.release(); }
+    ~Held() { executor.turns_.end(); }
     Executor& executor;
   };
 
@@ -140,24 +135,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   const std::string& name_of(ValueId value) const { return lowered_.values[size_t(value)].name; }
 
   void hold() {
-    for (;;) {
-      {
-        std::unique_lock lock(mutex_);
-        idle_.wait(lock, [&] { return !busy_ || asynchronous_; });
-        if (!busy_) {
-          busy_ = true;
-          return;
-        }
-      }
-      wait();  // a run that nobody waits for ends only while somebody does
-    }
-  }
-  void release() {
-    {
-      const std::lock_guard lock(mutex_);
-      busy_ = asynchronous_ = false;
-    }
-    idle_.notify_one();
+    turns_.begin([this] { wait(); });
   }
 
   ValueId find(ValueKind kind, const std::string& name) const {
@@ -233,21 +211,15 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
 
   void prepare_plan() {
     plan_ = nullptr;  // until there is room for it: the next run then tries again
-    const std::string key = plan_key(*compiled_, symbols());
-    auto at = plans_.find(key);
-    if (at == plans_.end()) {
-      at = plans_.emplace(key, plan_memory(lowered_, traits(), plan_ranges(*compiled_, symbols())))
-               .first;
-      ++counters_.plans;
-    }
+    const MemoryPlan& plan = plans_.plan(*compiled_, traits(), symbols(), counters_);
     for (size_t v = 0; v < lowered_.values.size(); ++v)
-      if (at->second.bytes_of[v] > traits().max_buffer_bytes)
+      if (plan.bytes_of[v] > traits().max_buffer_bytes)
         fail(ErrorKind::limit, "'", name_of(static_cast<ValueId>(v)), "' is ",
-             lowered_.values[v].type, " of ", at->second.bytes_of[v],
+             lowered_.values[v].type, " of ", plan.bytes_of[v],
              " bytes; a buffer of this device holds ", traits().max_buffer_bytes);
-    check_budget(*compiled_, at->second);
-    resources_->fit(at->second);
-    plan_ = &at->second;
+    check_budget(*compiled_, plan);
+    resources_->fit(plan);
+    plan_ = &plan;
   }
 
   void take_input(const Input& input) {
@@ -437,15 +409,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     host.run(inputs, results, symbols());
     for (size_t r = 0; r < results.size(); ++r) {
       const ValueId id = host.results[r];
-      const TensorType& type = lowered_.values[size_t(id)].type;
-      if (is_bound(type.shape, symbols())) {
-        check_result(lowered_.values[size_t(id)], results[r], symbols());
-      } else {  // the data told its extent
-        for (size_t d = 0; d < type.shape.size(); ++d)
-          if (const auto symbol = type.shape[d].symbol())
-            symbols().insert_or_assign(*symbol, results[r].shape()[d]);
-        compiled_->binder.resolve(binding_.binding());
-      }
+      settle_result(*compiled_, lowered_.values[size_t(id)], results[r], binding_.binding());
       recorder_.make_room(id);
       resources_->upload(id, results[r], name_of(id));
     }
@@ -556,7 +520,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     }
     const auto self = std::move(keep_alive_);
     const RunDone done = std::move(done_);
-    if (!waiting_) release();
+    if (!waiting_) turns_.end();
     done(error);
   }
 
@@ -572,14 +536,13 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   std::vector<ValueId> states_written_;
   std::vector<Input> inputs_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable idle_;
-  bool busy_ = false, asynchronous_ = false;
+  Turns turns_;
+  mutable std::mutex mutex_;  // of what other threads ask for during a run
 
   std::unique_ptr<Resources> resources_;
   Recorder recorder_;
   RunBinding binding_;
-  std::map<std::string, MemoryPlan> plans_;
+  Plans plans_;
   const MemoryPlan* plan_ = nullptr;
   Counters counters_, counters_before_;
   Counters counters_told_;  // as the last run left them, for any thread

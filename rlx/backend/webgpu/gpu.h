@@ -2,6 +2,7 @@
 // JavaScript. Nothing here blocks but wait(); commands are data, so encoders never leave submit().
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,7 +28,10 @@ class Buffer {
   uint64_t id() const { return id_; }  // an address may be another buffer's by and by
 
  private:
-  static uint64_t next_id();
+  static uint64_t next_id() {
+    static std::atomic<uint64_t> last{0};
+    return ++last;
+  }
   const uint64_t id_ = next_id();
 };
 class Pipeline {

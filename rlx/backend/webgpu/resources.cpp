@@ -1,7 +1,5 @@
 #include "rlx/backend/webgpu/resources.h"
 
-#include <atomic>
-
 #include "rlx/lower/storage.h"
 
 namespace rlx::webgpu {
@@ -12,11 +10,6 @@ uint64_t at_least_a_word(int64_t bytes) {
 }
 
 }  // namespace
-
-uint64_t Buffer::next_id() {
-  static std::atomic<uint64_t> last{0};
-  return ++last;
-}
 
 Tensor GpuMemory::read(DType dtype, const Shape& shape) {
   Tensor tensor(dtype, shape);

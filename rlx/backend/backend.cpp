@@ -1,6 +1,6 @@
-#include <algorithm>
-
 #include "rlx/backend/backend.h"
+
+#include <algorithm>
 
 namespace rlx {
 
@@ -25,11 +25,15 @@ SymbolRanges plan_ranges(const Compiled& compiled, const SymbolValues& symbols) 
   return ranges;
 }
 
-std::string plan_key(const Compiled& compiled, const SymbolValues& symbols) {
+const MemoryPlan& Plans::plan(const Compiled& compiled, const DeviceTraits& traits,
+                              const SymbolValues& symbols, Counters& counters) {
   std::string key;
   for (const auto& [name, value] : symbols)
     if (compiled.planned_by.count(name)) key += text(name, '=', value, ' ');
-  return key;
+  if (const auto found = by_values_.find(key); found != by_values_.end()) return found->second;
+  MemoryPlan made = plan_memory(compiled.lowered, traits, plan_ranges(compiled, symbols));
+  ++counters.plans;
+  return by_values_.emplace(std::move(key), std::move(made)).first->second;
 }
 
 void check_budget(const Compiled& compiled, const MemoryPlan& plan) {
@@ -136,8 +140,16 @@ bool RunBinding::update(const Compiled& compiled, const RunRequest& request) {
   return true;
 }
 
-void check_result(const LoweredValue& value, const Tensor& given, const SymbolValues& symbols) {
-  const Shape shape = bound(value.type.shape, symbols);
+void settle_result(const Compiled& compiled, const LoweredValue& value, const Tensor& given,
+                   Binding& binding) {
+  const Dims& dims = value.type.shape;
+  if (!is_bound(dims, binding.symbols)) {
+    for (size_t d = 0; d < dims.size(); ++d)
+      if (const auto symbol = dims[d].symbol())
+        binding.symbols.insert_or_assign(*symbol, given.shape()[d]);
+    return compiled.binder.resolve(binding);
+  }
+  const Shape shape = bound(dims, binding.symbols);
   if (given.dtype() == value.type.dtype && given.count() == count(shape)) return;
   fail(ErrorKind::invalid_graph, "'", value.name, "' is ", TensorType{value.type.dtype, shape},
        ", and its op gave ", given.type());

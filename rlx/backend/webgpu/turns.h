@@ -1,0 +1,56 @@
+// One run at a time.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+
+namespace rlx::webgpu {
+
+// Whose turn it is with an executor: one thread's, until it says so, or that of an asynchronous
+// run, which ends only while somebody waits for the device.
+class Turns {
+ public:
+  // For an asynchronous run; false when it is somebody's turn already.
+  bool try_begin() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (taken_) return false;
+      taken_ = asynchronous_ = true;
+    }
+    changed_.notify_all();
+    return true;
+  }
+  // `wait` waits until an asynchronous run is over.
+  void begin(const std::function<void()>& wait) {
+    for (;;) {
+      {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return !taken_ || asynchronous_; });
+        if (!taken_) {
+          taken_ = true;
+          return;
+        }
+      }
+      wait();
+    }
+  }
+  void end() {
+    {
+      const std::lock_guard lock(mutex_);
+      taken_ = asynchronous_ = false;
+    }
+    changed_.notify_one();
+  }
+  bool taken() const {
+    const std::lock_guard lock(mutex_);
+    return taken_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  bool taken_ = false, asynchronous_ = false;
+};
+
+}  // namespace rlx::webgpu
