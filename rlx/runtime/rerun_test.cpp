@@ -174,6 +174,26 @@ TEST_P(Reruns, WhoWantsAProgramWaitsForItsAsynchronousRun) {
   EXPECT_EQ(first, -1);
 }
 
+// As a page does, which cannot wait.
+TEST_P(Reruns, ACallbackMayStartTheNextRun) {
+  for (const bool comes_back : {false, true}) {  // in the middle of a run, too
+    Graph graph;
+    const Value x = graph.input("x", f32({"n"}));
+    graph.output("y", x + scalar(x, 1));
+    if (comes_back) graph.output("places", non_zero(x));
+    const Program program = compile(graph, {.device = device()});
+    std::vector<List> results;
+    const std::function<void(Result<TensorMap>)> next = [&](Result<TensorMap> result) {
+      List x = results.emplace_back(elements(result.take().at("y")));
+      x.push_back(0);
+      if (results.size() < 4) program.run_async({{"x", numbers(x)}}, next);
+    };
+    program.run_async({{"x", numbers({0})}}, next);
+    program.wait();
+    EXPECT_EQ(results, (std::vector<List>{{1}, {2, 1}, {3, 2, 1}, {4, 3, 2, 1}}));
+  }
+}
+
 OpRef op_with(std::function<void(const ReferenceSite&)> reference) {
   return std::make_shared<OpDef>(OpDef{
       .name = "test.own",

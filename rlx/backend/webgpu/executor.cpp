@@ -201,7 +201,6 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
       recorded_valid_ = false;
       recorder_.forget();
       recorder_.use(*resources_, *plan_, symbols());
-      resources_->begin_run();
       pc_ = 0;
       advance();
     } catch (...) {
@@ -330,26 +329,46 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   void read_back(const std::vector<ValueId>& values, Use use) {
     const Recorder::Readback readback = recorder_.read_back(values);
     flush();
+    const auto tensors = std::make_shared<std::vector<Tensor>>();
+    read(
+        readback,
+        [this, values, readback, tensors](std::span<const std::byte> bytes) {
+          for (size_t i = 0; i < values.size(); ++i) {
+            const TensorType& type = lowered_.values[size_t(values[i])].type;
+            from_device(bytes.subspan(readback.offsets[i]),
+                        tensors->emplace_back(type.dtype, bound(type.shape, symbols())));
+          }
+        },
+        [this, tensors, use] {
+          try {
+            use(*tensors);
+            ++pc_;
+            advance();
+          } catch (...) {
+            finish_with_exception();
+          }
+        });
+  }
+
+  // Hands the bytes to `take`, and goes on with `then` when the staging buffer is free again.
+  template <class Take, class Then>
+  void read(const Recorder::Readback& readback, Take take, Then then) {
     ++counters_.readbacks;
     counters_.readback_bytes += readback.bytes;
-    const auto deliver_to = [this, values, readback,
-                             use](Result<std::span<const std::byte>> result) {
-      try {
-        const std::span<const std::byte> bytes = result.take();
-        std::vector<Tensor> tensors;
-        for (size_t i = 0; i < values.size(); ++i) {
-          const TensorType& type = lowered_.values[size_t(values[i])].type;
-          from_device(bytes.subspan(readback.offsets[i]),
-                      tensors.emplace_back(type.dtype, bound(type.shape, symbols())));
-        }
-        use(tensors);
-        ++pc_;
-        advance();
-      } catch (...) {
-        finish_with_exception();
-      }
-    };
-    set_ticket(resources_->gpu().read(*readback.staging, 0, readback.bytes, deliver_to));
+    set_ticket(resources_->gpu().read(
+        *readback.staging, 0, readback.bytes,
+        [this, take](Result<std::span<const std::byte>> result) {
+          try {
+            take(result.take());
+          } catch (...) {
+            read_failure_ = current_error();
+          }
+        },
+        [this, then] {
+          if (!read_failure_) return then();
+          const Error error = *std::exchange(read_failure_, std::nullopt);
+          finish(&error);
+        }));
   }
 
   void set_ticket(Ticket ticket) {
@@ -453,28 +472,20 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
     recorded_valid_ = straight_ && !has_device_outputs_ && !request_->report;
     recorded_generation_ = resources_->generation();
     if (read_outputs_.empty()) return finish(nullptr);
-    ++counters_.readbacks;
-    counters_.readback_bytes += readback_.bytes;
-    set_ticket(resources_->gpu().read(
-        *readback_.staging, 0, readback_.bytes,
-        [this](Result<std::span<const std::byte>> result) { deliver(std::move(result)); }));
+    read(
+        readback_, [this](std::span<const std::byte> bytes) { take_outputs(bytes); },
+        [this] { finish(nullptr); });
   }
 
-  void deliver(Result<std::span<const std::byte>> result) {
-    try {
-      const std::span<const std::byte> bytes = result.take();
-      if (lowered_.flag >= 0) check_flag(bytes.subspan(readback_.offsets.back()));
-      for (size_t i = 0; i < read_outputs_.size(); ++i) {
-        const TensorType& type = lowered_.outputs[read_outputs_[i]].type;
-        Tensor& tensor = request_->outputs[read_outputs_[i]];
-        if (tensor.dtype() != type.dtype || !has_shape(tensor.shape(), type.shape))
-          tensor = Tensor(type.dtype, bound(type.shape, symbols()));
-        from_device(bytes.subspan(readback_.offsets[i]), tensor);
-      }
-    } catch (...) {
-      return finish_with_exception();
+  void take_outputs(std::span<const std::byte> bytes) {
+    if (lowered_.flag >= 0) check_flag(bytes.subspan(readback_.offsets.back()));
+    for (size_t i = 0; i < read_outputs_.size(); ++i) {
+      const TensorType& type = lowered_.outputs[read_outputs_[i]].type;
+      Tensor& tensor = request_->outputs[read_outputs_[i]];
+      if (tensor.dtype() != type.dtype || !has_shape(tensor.shape(), type.shape))
+        tensor = Tensor(type.dtype, bound(type.shape, symbols()));
+      from_device(bytes.subspan(readback_.offsets[i]), tensor);
     }
-    finish(nullptr);
   }
 
   bool has_shape(const Shape& shape, const Dims& dims) {
@@ -558,6 +569,7 @@ class Executor : public Executable, public std::enable_shared_from_this<Executor
   size_t pc_ = 0;
   Ticket ticket_ = 0;
   std::vector<Ticket> time_tickets_;
+  std::optional<Error> read_failure_;
   std::vector<size_t> read_outputs_;
   Recorder::Readback readback_;
   bool has_device_outputs_ = false;

@@ -52,9 +52,9 @@ class FaultyGpu : public Gpu {
     return gpu_->submit(commands, options, std::move(times));
   }
   Ticket read(Buffer& staging, uint64_t offset, uint64_t bytes,
-              Done<std::span<const std::byte>> done) override {
+              Done<std::span<const std::byte>> take, std::function<void()> done) override {
     step();
-    return gpu_->read(staging, offset, bytes, std::move(done));
+    return gpu_->read(staging, offset, bytes, std::move(take), std::move(done));
   }
   Ticket finish(Done<bool> done) override { return gpu_->finish(std::move(done)); }
   void wait(Ticket ticket) override { gpu_->wait(ticket); }

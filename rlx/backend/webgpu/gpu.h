@@ -127,9 +127,11 @@ class Gpu {
   virtual Ticket submit(std::span<const Command> commands, const SubmitOptions& options = {},
                         Done<SubmitTimes> times = nullptr) = 0;
 
-  // Maps a staging buffer and hands its bytes to `done`; they are gone when it returns.
+  // Maps a staging buffer and hands its bytes to `take`; they are gone when it returns. Then the
+  // buffer may be used again, and `done` is called.
   virtual Ticket read(Buffer& staging, uint64_t offset, uint64_t bytes,
-                      Done<std::span<const std::byte>> done) = 0;
+                      Done<std::span<const std::byte>> take,
+                      std::function<void()> done = nullptr) = 0;
   // Calls back when all that was submitted is finished.
   virtual Ticket finish(Done<bool> done) = 0;
 

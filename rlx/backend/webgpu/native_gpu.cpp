@@ -27,12 +27,13 @@ class ReadOperation final : public DeviceOperation {
  public:
   ReadOperation(DeviceCorePtr core, std::shared_ptr<AtomicCounters> counters,
                 std::shared_ptr<NativeBuffer> buffer, uint64_t offset, uint64_t bytes,
-                Done<std::span<const std::byte>> done)
+                Done<std::span<const std::byte>> take, std::function<void()> done)
       : DeviceOperation(std::move(core)),
         buffer_(std::move(buffer)),
         offset_(offset),
         bytes_(bytes),
         counters_(std::move(counters)),
+        take_(std::move(take)),
         done_(std::move(done)) {}
 
   // Mapping starts at a multiple of 8 and covers whole words.
@@ -42,6 +43,12 @@ class ReadOperation final : public DeviceOperation {
   }
 
   void deliver() override {
+    hand_over();
+    if (done_) done_();
+  }
+
+ private:
+  void hand_over() {
     const capi::Api& api = device->api();
     const bool mapped = status == capi::kSuccess;
     std::optional<Error> error = device->take_error();
@@ -54,14 +61,13 @@ class ReadOperation final : public DeviceOperation {
     }
     const Unmap unmap{api, *buffer_, mapped};
     if (error) {
-      if (done_) done_(std::move(*error));
+      if (take_) take_(std::move(*error));
       return;
     }
     counters_->bytes_read += bytes_;
-    if (done_) done_(std::span(data + (bytes_ == 0 ? 0 : offset_ - begin()), bytes_));
+    if (take_) take_(std::span(data + (bytes_ == 0 ? 0 : offset_ - begin()), bytes_));
   }
 
- private:
   struct Unmap {  // also when the callback throws
     const capi::Api& api;
     NativeBuffer& buffer;
@@ -75,7 +81,8 @@ class ReadOperation final : public DeviceOperation {
   const std::shared_ptr<NativeBuffer> buffer_;
   const uint64_t offset_, bytes_;
   const std::shared_ptr<AtomicCounters> counters_;
-  const Done<std::span<const std::byte>> done_;
+  const Done<std::span<const std::byte>> take_;
+  const std::function<void()> done_;
 };
 
 class FinishOperation final : public DeviceOperation {
@@ -194,21 +201,28 @@ void NativeGpu::write(Buffer& buffer, uint64_t offset, std::span<const std::byte
 }
 
 Ticket NativeGpu::read(Buffer& staging, uint64_t offset, uint64_t bytes,
-                       Done<std::span<const std::byte>> done) {
+                       Done<std::span<const std::byte>> take, std::function<void()> done) {
   auto& buffer = static_cast<NativeBuffer&>(staging);
-  if (device_->is_lost()) return refuse(*events_, std::move(done), device_->lost_error());
-  if (buffer.use != BufferUse::staging || !buffer.holds(offset, bytes)) {
-    return refuse(*events_, std::move(done),
-                  Error(ErrorKind::device,
-                        text("cannot read ", bytes, " bytes at ", offset, " of a buffer of ",
-                             buffer.bytes(), ": outside it, or not a staging buffer")));
-  }
-  if (buffer.reading.exchange(true)) {
-    return refuse(*events_, std::move(done),
-                  Error(ErrorKind::device, "cannot read a buffer that is being read"));
-  }
-  const auto operation = events_->make<ReadOperation>(device_, counters_, buffer.shared_from_this(),
-                                                      offset, bytes, std::move(done));
+  using Bytes = std::span<const std::byte>;
+  const auto refused = [&](Error error) {
+    return refuse<Bytes>(
+        *events_,
+        [take = std::move(take), done = std::move(done)](Result<Bytes> result) {
+          if (take) take(std::move(result));
+          if (done) done();
+        },
+        std::move(error));
+  };
+  if (device_->is_lost()) return refused(device_->lost_error());
+  if (buffer.use != BufferUse::staging || !buffer.holds(offset, bytes))
+    return refused(
+        {ErrorKind::device, text("cannot read ", bytes, " bytes at ", offset, " of a buffer of ",
+                                 buffer.bytes(), ": outside it, or not a staging buffer")});
+  if (buffer.reading.exchange(true))
+    return refused({ErrorKind::device, "cannot read a buffer that is being read"});
+  const auto operation =
+      events_->make<ReadOperation>(device_, counters_, buffer.shared_from_this(), offset, bytes,
+                                   std::move(take), std::move(done));
   const Ticket ticket = events_->start(operation, 1);
   capi::CallbackInfo<capi::MapCallback> info;
   info.user1 = events_->token<DeviceOperation>(operation);

@@ -175,7 +175,7 @@ class NativeGpu final : public Gpu {
   Ticket submit(std::span<const Command> commands, const SubmitOptions& options,
                 Done<SubmitTimes> times) override;
   Ticket read(Buffer& staging, uint64_t offset, uint64_t bytes,
-              Done<std::span<const std::byte>> done) override;
+              Done<std::span<const std::byte>> take, std::function<void()> done) override;
   Ticket finish(Done<bool> done) override;
   void wait(Ticket ticket) override;
   std::optional<std::string> lost() const override { return device_->lost(); }

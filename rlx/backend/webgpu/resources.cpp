@@ -159,13 +159,11 @@ const BufferPtr& Resources::params(uint64_t bytes) {
 }
 
 const BufferPtr& Resources::staging(uint64_t bytes) {
-  BufferPtr& staging = staging_[next_staging_];
-  next_staging_ = 1 - next_staging_;
-  if (!staging || staging->bytes() < bytes) {
-    staging = nullptr;
-    staging = make(bytes, BufferUse::staging, "staging");
+  if (!staging_ || staging_->bytes() < bytes) {
+    staging_ = nullptr;
+    staging_ = make(bytes, BufferUse::staging, "staging");
   }
-  return staging;
+  return staging_;
 }
 
 }  // namespace rlx::webgpu

@@ -51,8 +51,6 @@ class Resources {
   BindGroupPtr bind_group(const void* dispatch, const Pipeline& pipeline,
                           const std::vector<BufferRange>& ranges, uint64_t params_bytes);
   const BufferPtr& params(uint64_t bytes);
-  // Two in turn within a run: one may still be mapped while the next is filled.
-  void begin_run() { next_staging_ = 0; }
   const BufferPtr& staging(uint64_t bytes);
   // Changes whenever a buffer does: what was recorded before is stale.
   uint64_t generation() const { return generation_; }
@@ -77,8 +75,7 @@ class Resources {
   std::map<ValueId, std::vector<std::shared_ptr<GpuMemory>>> kept_;
   std::vector<Tensor::Mark> uploaded_;  // what the own buffers hold
   std::map<GroupKey, BindGroupPtr> groups_;
-  BufferPtr params_, staging_[2];
-  size_t next_staging_ = 0;
+  BufferPtr params_, staging_;
   std::vector<std::byte> conversion_;
   uint64_t generation_ = 0;
 };
