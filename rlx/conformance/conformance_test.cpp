@@ -61,6 +61,18 @@ TEST(ConformanceRows, EveryOpHasARowWithNothingInItAndOneOfMoreThanAWorkgroup) {
   }
 }
 
+TEST(ConformanceRows, TheReferenceWritesAllOfItsResults) {
+  const OpSet ops = catalog();
+  for (const OpCase& row : op_cases()) {
+    SCOPED_TRACE(describe(row));
+    const CaseGraph built = case_graph(row, ops);
+    const TensorMap want = evaluate(built.graph, built.inputs).outputs;
+    for (const auto& [name, tensor] :
+         evaluate(built.graph, built.inputs, {.used_memory = true}).outputs)
+      EXPECT_TRUE(same_bytes(tensor, want.at(name))) << name;
+  }
+}
+
 TEST(ConformanceRows, EveryRowSaysWhy) {
   for (const OpCase& row : op_cases()) EXPECT_FALSE(row.why.empty()) << describe(row);
 }

@@ -3,6 +3,9 @@
 #include <cstdlib>
 #include <sstream>
 
+#include "rlx/backend/webgpu/faulty_gpu.h"
+#include "rlx/backend/webgpu/webgpu_device.h"
+
 namespace rlx {
 namespace {
 
@@ -17,6 +20,16 @@ std::vector<Device> open(const FindOptions& options) {
   for (const FoundDevice& found : find_all_devices(options).devices)
     devices.push_back(found.device);
   return devices;
+}
+
+Device used(const Device& device) {
+  const auto real = std::dynamic_pointer_cast<webgpu::WebGpuDevice>(device.backend());
+  if (!real) return device;
+  const auto fault = std::make_shared<webgpu::Fault>();
+  fault->kind = webgpu::Fault::Kind::used_memory;
+  return Device(std::make_shared<webgpu::WebGpuDevice>(real->info(), [real, fault] {
+    return std::make_shared<webgpu::FaultyGpu>(real->gpu(), fault);
+  }));
 }
 
 }  // namespace
@@ -41,11 +54,17 @@ const std::vector<Device>& test_devices() {
 
 std::optional<Device> test_device(const std::string& name) {
   if (name == "cpu") return Device();
-  return find(test_devices(), name);
+  static const std::vector<Device> devices = [] {
+    std::vector<Device> all;
+    for (const Device& device : test_devices()) all.push_back(used(device));
+    return all;
+  }();
+  return find(devices, name);
 }
 
 std::optional<Device> test_device(const std::string& name, const FindOptions& options) {
-  return find(open(options), name);
+  const std::optional<Device> found = find(open(options), name);
+  return found ? std::optional(used(*found)) : std::nullopt;
 }
 
 }  // namespace rlx

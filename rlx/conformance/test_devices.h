@@ -15,7 +15,8 @@ FindOptions test_find_options();
 
 // The CPU first.
 const std::vector<Device>& test_devices();
-// None when it is not there.
+// None when it is not there. Buffers that steps share do not begin as zeros: what leaves an element
+// out is found.
 std::optional<Device> test_device(const std::string& name);
 // The same device opened again with other options: lowered limits, features left out.
 std::optional<Device> test_device(const std::string& name, const FindOptions& options);

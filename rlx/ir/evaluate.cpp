@@ -1,5 +1,8 @@
 #include "rlx/ir/evaluate.h"
 
+#include <algorithm>
+#include <span>
+
 namespace rlx {
 namespace {
 
@@ -56,12 +59,15 @@ void bind_results(const Node& node, const std::vector<Tensor>& results, SymbolVa
 }
 
 std::vector<Tensor> run_node(const Node& node, const std::vector<const Tensor*>& inputs,
-                             SymbolValues& symbols) {
+                             bool used_memory, SymbolValues& symbols) {
   std::vector<Tensor> results;
   for (const TensorType& type : concrete_types(node, inputs, symbols)) {
     const bool op_tells = !is_bound(type.shape, symbols) && has_unknown(type.shape);
     results.push_back(op_tells ? Tensor(type.dtype, Shape{0})
                                : Tensor(type.dtype, bound(type.shape, symbols)));
+    if (!used_memory) continue;
+    const std::span<std::byte> bytes = results.back().mutable_bytes();
+    std::fill(bytes.begin(), bytes.end(), std::byte{0x7f});
   }
   require(static_cast<bool>(node.op->reference), node.op->name, ": has no reference");
   node.op->reference({*node.op, inputs, node.attrs, results, symbols});
@@ -124,7 +130,7 @@ Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateO
       for (const Value& input : node.inputs)
         operands.push_back(input.present() ? &results[size_t(input.node)][size_t(input.result)]
                                            : nullptr);
-      results.push_back(run_node(node, operands, symbols));
+      results.push_back(run_node(node, operands, options.used_memory, symbols));
     } catch (Error& error) {
       error.add_note(text("at node '", node.name, "'"));
       throw;

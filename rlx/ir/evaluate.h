@@ -20,6 +20,7 @@ struct Evaluation {
 struct EvaluateOptions {
   const TensorMap* states = nullptr;  // before the run; one that is missing is zeros
   bool keep_results = false;
+  bool used_memory = false;  // results begin as anything, as they do in the memory of a run
 };
 
 Evaluation evaluate(const Graph& graph, const TensorMap& inputs,

@@ -85,8 +85,9 @@ struct ReferenceSite {
   const OpDef& op;
   std::vector<const Tensor*> inputs;  // null: absent
   const Attrs& attrs;
-  std::vector<Tensor>& results;  // allocated where the shape is known; the op may replace one
-  const SymbolValues& symbols;   // for attributes with symbols
+  // Allocated where the shape is known, and holding anything; the op may replace one.
+  std::vector<Tensor>& results;
+  const SymbolValues& symbols;  // for attributes with symbols
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
   const Tensor& in(size_t i) const { return *inputs[i]; }

@@ -30,6 +30,7 @@ void reference(const ReferenceSite& site) {
   const int64_t places = slide.places(), taps = slide.taps(),
                 plane = slide.in[0] * slide.in[1] * slide.in[2];
   const int64_t planes = x.shape()[0] * x.shape()[1];
+  site.out() = Tensor(x.dtype(), site.out().shape());  // padding is zeros
   for (int64_t p = 0; p < planes; ++p)
     for (int64_t place = 0; place < places; ++place)
       for_each_tap(slide, place, [&](int64_t tap, int64_t at) {

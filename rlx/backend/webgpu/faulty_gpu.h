@@ -1,4 +1,5 @@
-// A device on which one call goes wrong, for tests of what a program survives.
+// A device on which one call goes wrong, or whose memory was used before: for tests of what a
+// program survives.
 #pragma once
 
 #include <memory>
@@ -10,13 +11,13 @@ namespace rlx::webgpu {
 
 // Which call fails, counted over all devices that share it, and how.
 struct Fault {
-  enum class Kind { none, loss, out_of_memory } kind = Kind::none;
+  enum class Kind { none, loss, out_of_memory, used_memory } kind = Kind::none;
   int at = 0;     // the call that fails; for out_of_memory only buffers count
   int calls = 0;  // so far
   bool struck = false;
 
   bool strikes() {
-    if (kind == Kind::none || struck || calls++ != at) return false;
+    if (kind == Kind::none || kind == Kind::used_memory || struck || calls++ != at) return false;
     return struck = true;
   }
 };
@@ -31,7 +32,11 @@ class FaultyGpu : public Gpu {
     if (fault_->kind == Fault::Kind::out_of_memory && fault_->strikes())
       throw Error(ErrorKind::out_of_memory, label + ": the test has no memory left");
     step();
-    return gpu_->create_buffer(bytes, use, label);
+    BufferPtr buffer = gpu_->create_buffer(bytes, use, label);
+    // What steps share is not zeros for long, and whoever needs zeros must write them.
+    if (fault_->kind == Fault::Kind::used_memory && label.compare(0, 4, "slot") == 0)
+      gpu_->write(*buffer, 0, std::vector<std::byte>(bytes, std::byte{0x7f}));
+    return buffer;
   }
   void write(Buffer& buffer, uint64_t offset, std::span<const std::byte> data) override {
     step();
