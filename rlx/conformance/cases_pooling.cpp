@@ -80,6 +80,10 @@ std::vector<OpCase> max_pool_cases() {
                      "integers, the first of equals"});
   cases.push_back(
       {"max_pool", {normal(f32({2, 3, 9, 7}))}, with({2, 2}, by_columns), "indices by columns"});
+  cases.push_back({"max_pool",
+                   {normal(f32({1, 2, 0, 3}))},
+                   with({2, 2}, {{"pads", Ints{1, 0, 1, 0}}, {"storage_order", 1}}),
+                   "nothing but padding, indices by columns"});
   return cases;
 }
 

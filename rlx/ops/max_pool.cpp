@@ -69,7 +69,7 @@ void reference(const ReferenceSite& site) {
       site.out().set(i, x.at(first + *best));
     else
       site.out().set_integer(i, x.integer_at(first + *best));
-    site.out(1).set_integer(i, first + max_pool_index(by_columns, slide, best.value_or(0)));
+    site.out(1).set_integer(i, first + (best ? max_pool_index(by_columns, slide, *best) : 0));
   }
 }
 
