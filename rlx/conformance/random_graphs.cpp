@@ -12,9 +12,9 @@ RandomGraph random_graph(uint64_t seed) {
   RandomPool pool(seed);
   for (int64_t inputs = pool.random.between(1, 3); inputs > 0; --inputs) pool.add_float_input();
   const int64_t wanted = pool.random.between(3, 20);
-  const std::vector<RandomStep> steps = random_steps();
+  const std::vector<RandomStep> steps = random_steps(), layers = random_layers();
   for (int tries = 0; tries < 60 && pool.computed() < wanted; ++tries)
-    pool.try_step(pool.random.pick(steps));
+    pool.try_step(pool.random.pick(pool.random.chance(0.3) ? layers : steps));
   pool.add_outputs();
   return {std::move(pool.graph), std::move(pool.inputs)};
 }

@@ -67,5 +67,6 @@ class RandomPool {
 // What may happen to a graph; one that should happen more often is there more than once.
 using RandomStep = void (*)(RandomPool& pool);
 std::vector<RandomStep> random_steps();
+std::vector<RandomStep> random_layers();
 
 }  // namespace rlx
