@@ -165,7 +165,7 @@ void rope_step(RandomPool& p) {
   const Value x = of_rank(p, p.random.between(2, 4)).value;
   const Dims& s = x.shape();
   const bool inside = s.size() == 4 && p.random.chance(0.4);
-  const Dim length = s[s.size() - (inside ? 3 : 2)];
+  const Dim& length = s[s.size() - (inside ? 3 : 2)];
   const Dim half = s.back().is_number() && p.random.chance(0.5)
                        ? Dim(p.random.between(0, s.back().number() / 2))
                        : floor_div(s.back(), 2);
