@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <sstream>
 
-#include "rlx/backend/webgpu/faulty_gpu.h"
 #include "rlx/backend/webgpu/webgpu_device.h"
 
 namespace rlx {
@@ -23,16 +22,19 @@ std::vector<Device> open(const FindOptions& options) {
 }
 
 Device used(const Device& device) {
-  const auto real = std::dynamic_pointer_cast<webgpu::WebGpuDevice>(device.backend());
-  if (!real) return device;
   const auto fault = std::make_shared<webgpu::Fault>();
   fault->kind = webgpu::Fault::Kind::used_memory;
+  return device.is_cpu() ? device : with_fault(device, fault);
+}
+
+}  // namespace
+
+Device with_fault(const Device& device, const std::shared_ptr<webgpu::Fault>& fault) {
+  const auto real = std::dynamic_pointer_cast<webgpu::WebGpuDevice>(device.backend());
   return Device(std::make_shared<webgpu::WebGpuDevice>(real->info(), [real, fault] {
     return std::make_shared<webgpu::FaultyGpu>(real->gpu(), fault);
   }));
 }
-
-}  // namespace
 
 FindOptions test_find_options() {
   FindOptions options;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rlx/backend/webgpu/faulty_gpu.h"
 #include "rlx/runtime/device.h"
 
 namespace rlx {
@@ -20,5 +21,7 @@ const std::vector<Device>& test_devices();
 std::optional<Device> test_device(const std::string& name);
 // The same device opened again with other options: lowered limits, features left out.
 std::optional<Device> test_device(const std::string& name, const FindOptions& options);
+// A device that is no CPU, with a fault in it.
+Device with_fault(const Device& device, const std::shared_ptr<webgpu::Fault>& fault);
 
 }  // namespace rlx

@@ -2,8 +2,6 @@
 // what a kernel can count.
 #include <gtest/gtest.h>
 
-#include "rlx/backend/webgpu/faulty_gpu.h"
-#include "rlx/backend/webgpu/webgpu_device.h"
 #include "rlx/conformance/test_devices.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
@@ -17,20 +15,14 @@ using webgpu::Fault;
 class Trouble : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
-    const std::optional<Device> found = test_device(GetParam());
-    if (!found) GTEST_SKIP() << "there is no " << GetParam();
-    real_ = std::dynamic_pointer_cast<webgpu::WebGpuDevice>(found->backend());
+    device_ = test_device(GetParam());
+    if (!device_) GTEST_SKIP() << "there is no " << GetParam();
   }
-  // The device with a fault in it.
-  Device faulty(const std::shared_ptr<Fault>& fault) const {
-    return Device(std::make_shared<webgpu::WebGpuDevice>(real_->info(), [real = real_, fault] {
-      return std::make_shared<webgpu::FaultyGpu>(real->gpu(), fault);
-    }));
-  }
-  Device device() const { return Device(real_); }
+  Device faulty(const std::shared_ptr<Fault>& fault) const { return with_fault(*device_, fault); }
+  const Device& device() const { return *device_; }
 
  private:
-  std::shared_ptr<webgpu::WebGpuDevice> real_;
+  std::optional<Device> device_;
 };
 INSTANTIATE_TEST_SUITE_P(EveryDevice, Trouble, testing::Values("lavapipe", "swiftshader"),
                          [](const auto& device) { return device.param; });
