@@ -1,6 +1,6 @@
 // More steps a random graph grows by: ops with many options, which are random too.
 #include <algorithm>
-#include <climits>
+#include <cstdint>
 
 #include "rlx/conformance/random_pool.h"
 #include "rlx/ops/ops.h"
@@ -223,15 +223,6 @@ void arg_step(RandomPool& p) {
   const auto function = p.random.chance(0.5) ? argmax : argmin;
   p.keep(function(x, p.axis_of(x), p.random.chance(0.5), p.random.chance(0.5)), true);
 }
-void fold_step(RandomPool& p) {
-  using Function = Value (*)(Value, const Ints&, bool);
-  constexpr Function kFunctions[] = {prod, l1, l2, sum_square, mean_square, logsumexp};
-  const Value x = p.any_float(1).value;
-  Ints axes;
-  for (int64_t axis = 0; axis < rank(x.type()); ++axis)
-    if (p.random.chance(0.5)) axes.push_back(axis);
-  p.keep(p.random.pick(kFunctions)(x, axes, p.random.chance(0.5)), false);
-}
 void logic_step(RandomPool& p) {
   const Value x = p.any_of(DType::boolean).value;
   const auto function = p.random.chance(0.5) ? reduce_any : reduce_all;
@@ -258,10 +249,6 @@ void channel_norm_step(RandomPool& p) {
       return p.keep(lrn(x, p.random.between(1, 4)), false);
   }
 }
-void log_softmax_step(RandomPool& p) {
-  const Value x = p.any_float(1).value;
-  p.keep(log_softmax(x, p.axis_of(x)), false);
-}
 
 void pad_step(RandomPool& p) {
   const PoolEntry x = p.any_ranked();
@@ -278,8 +265,8 @@ void arrange_step(RandomPool& p) {
   switch (p.random.between(0, 5)) {
     case 0: {
       Dims repeats;
-      for (const int64_t n : some(p, static_cast<size_t>(rank(x.value.type())), 0, 3))
-        repeats.emplace_back(n == 0 ? 1 : n);
+      for (const int64_t n : some(p, static_cast<size_t>(rank(x.value.type())), 1, 3))
+        repeats.emplace_back(n);
       return p.keep(tile(x.value, repeats), x.exact);
     }
     case 1:
@@ -447,9 +434,8 @@ void loop_step(RandomPool& p) {
   const Value next = tanh(carried + each);
   body.output("next", next);
   body.output("rows", next - each);
-  const Value count = slice(shape_of(x, 0, 1), {0}, {1});
   for (const Value result :
-       loop(squeeze(count, {0}), {p.add_input(x.dtype(), row)}, std::move(body),
+       loop(squeeze(shape_of(x, 0, 1), {0}), {p.add_input(x.dtype(), row)}, std::move(body),
             {.scanned = {x}, .reverse = p.random.chance(0.5)}))
     p.keep(result, false);
 }
@@ -457,16 +443,34 @@ void loop_step(RandomPool& p) {
 }  // namespace
 
 std::vector<RandomStep> random_layers() {
-  return {conv_step,       conv_step,         conv_transpose_step,
-          pool_step,       pool_step,         attention_step,
-          attention_step,  rope_step,         recurrent_step,
-          cumulative_step, arg_step,          fold_step,
-          logic_step,      channel_norm_step, log_softmax_step,
-          pad_step,        arrange_step,      arrange_step,
-          block_step,      elements_step,     tuples_step,
-          one_hot_step,    write_step,        resize_step,
-          einsum_step,     quantise_step,     integer_product_step,
-          loss_step,       if_step,           loop_step};
+  return {conv_step,
+          conv_step,
+          conv_transpose_step,
+          pool_step,
+          pool_step,
+          attention_step,
+          attention_step,
+          rope_step,
+          recurrent_step,
+          cumulative_step,
+          arg_step,
+          logic_step,
+          channel_norm_step,
+          pad_step,
+          arrange_step,
+          arrange_step,
+          block_step,
+          elements_step,
+          tuples_step,
+          one_hot_step,
+          write_step,
+          resize_step,
+          einsum_step,
+          quantise_step,
+          integer_product_step,
+          loss_step,
+          if_step,
+          loop_step};
 }
 
 }  // namespace rlx

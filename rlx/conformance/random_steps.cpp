@@ -96,13 +96,15 @@ void truncate_step(RandomPool& p) { p.keep(cast(p.any_exact_float().value, DType
 
 void reduction_step(RandomPool& p) {
   using Function = Value (*)(Value, const Ints&, bool);
-  constexpr Function kFunctions[] = {sum, mean, reduce_max, reduce_min};
+  constexpr Function kFunctions[] = {reduce_max, reduce_min, sum,        mean,        prod,
+                                     l1,         l2,         sum_square, mean_square, logsumexp};
   const PoolEntry x = p.any_float(1);
   Ints axes;
   for (int64_t axis = 0; axis < rank(x.value.type()); ++axis)
     if (p.random.chance(0.5)) axes.push_back(axis);
-  const int64_t which = p.random.between(0, 3);
-  p.keep(kFunctions[which](x.value, axes, p.random.chance(0.5)), which >= 2 && x.exact);
+  const Function function = p.random.pick(kFunctions);
+  const bool chooses = function == reduce_max || function == reduce_min;
+  p.keep(function(x.value, axes, p.random.chance(0.5)), chooses && x.exact);
 }
 void norm_step(RandomPool& p) {
   const Value x = p.any_float(1).value;
@@ -111,6 +113,8 @@ void norm_step(RandomPool& p) {
       return p.keep(layer_norm(x, {}, {}, p.axis_of(x), 0.1), false);
     case 1:
       return p.keep(rms_norm(x, {}, p.axis_of(x), 0.1), false);
+    case 2:
+      return p.keep(log_softmax(x, p.axis_of(x)), false);
     default:
       return p.keep(softmax(x, p.axis_of(x)), false);
   }
