@@ -1,24 +1,31 @@
-// What a device must do: take a lowered graph, hold its weights and state, run it.
+// What a device must do: prepare an image, hold its weights and state, run it. Nothing here waits
+// but what says so: a browser uses the asynchronous forms alone.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "rlx/backend/report.h"
-#include "rlx/plan/binding.h"
-#include "rlx/plan/memory_plan.h"
+#include "rlx/image/call.h"
+#include "rlx/image/image.h"
 
 namespace rlx {
+
+template <class T>
+using Receive = std::function<void(Result<T>)>;
 
 // Memory of a device that holds one tensor.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
-  virtual Tensor read(DType dtype, const Shape& shape) = 0;  // device_lost when its device is gone
+  // device_lost when its device is gone.
+  virtual void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) = 0;
+  virtual Tensor read(DType dtype, const Shape& shape) = 0;  // waits
 };
 
 // A tensor that stays on a device: an output of one run, an input of another.
@@ -31,7 +38,8 @@ class DeviceTensor {
   bool present() const { return memory_ != nullptr; }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
-  Tensor read() const { return memory_->read(dtype_, shape_); }
+  Tensor read() const;  // waits
+  void read_async(Receive<Tensor> done) const;
   const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
 
  private:
@@ -40,22 +48,9 @@ class DeviceTensor {
   std::shared_ptr<DeviceMemory> memory_;
 };
 
-// All that a device needs to run a graph. It owns the graph, so a Program outlives the user's.
-struct Compiled {
-  Compiled(Graph g, Lowered l);
-  Compiled(const Compiled&) = delete;
-
-  Graph graph;
-  Lowered lowered;
-  Binder binder;
-  SymbolRanges bounds;               // of symbols that have them
-  std::set<std::string> planned_by;  // the others that some value's size depends on
-  int64_t memory_budget = 0;         // bytes that a run may take; 0: as many as there are
-};
-
 // One run. Kept and used again, it allocates nothing the second time.
 struct RunRequest {
-  std::vector<Tensor> inputs;               // in the graph's order
+  std::vector<Tensor> inputs;               // in the image's order
   std::vector<DeviceTensor> device_inputs;  // where present, instead of the tensor
   enum class Want { nothing, tensor, device };
   std::vector<Want> wanted;  // by output
@@ -74,62 +69,51 @@ class Executable {
   virtual void run_async(RunRequest& request, RunDone done) = 0;
   virtual void wait() = 0;                    // until no run is under way
   virtual void run(RunRequest& request) = 0;  // waits; throws the error
+  // For this program alone; what was computed once from it is computed again.
   virtual void set_weight(const std::string& name, const Tensor& tensor) = 0;
-  virtual Tensor read_state(const std::string& name) = 0;
+  virtual void read_state_async(const std::string& name, Receive<Tensor> done) = 0;
+  virtual Tensor read_state(const std::string& name) = 0;  // waits
   virtual void write_state(const std::string& name, const Tensor& tensor) = 0;
   virtual Counters counters() const = 0;
+};
+using ExecutablePtr = std::shared_ptr<Executable>;
+
+struct PrepareOptions {
+  std::shared_ptr<const image::Image> image;
+  // By the name a call has, in the order they are tried.
+  std::shared_ptr<const image::Implementations> implementations;
+  int64_t memory_budget = 0;  // bytes that a run may take; 0: as many as there are
 };
 
 class Backend {
  public:
   virtual ~Backend() = default;
   virtual const DeviceTraits& traits() const = 0;
-  virtual std::shared_ptr<Executable> prepare(std::shared_ptr<const Compiled> compiled) = 0;
+  // Compiles what must be compiled and computes what is computed once.
+  virtual void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) = 0;
+  // Lets callbacks arrive until `done` is true. Not in a browser, which calls back by itself.
+  virtual void wait_until(const std::function<bool()>& done) = 0;
 };
 
-// The symbols' ranges for planning: bounds where there are any, else the value of this run.
-SymbolRanges plan_ranges(const Compiled& compiled, const SymbolValues& symbols);
-// The plans made so far, one for each set of values of the symbols without bounds that a size
-// depends on. One that cannot be made is an Error, and is tried again the next time.
-class Plans {
- public:
-  const MemoryPlan& plan(const Compiled& compiled, const DeviceTraits& traits,
-                         const SymbolValues& symbols, Counters& counters);
+// Starts something and lets the device call back until it is done. Any thread that waits for the
+// device may be the one that delivers the result.
+template <class T, class Start>
+T wait_for(Backend& backend, Start start) {
+  std::mutex mutex;
+  std::optional<Result<T>> result;
+  start([&](Result<T> made) {
+    const std::lock_guard lock(mutex);
+    result = std::move(made);
+  });
+  backend.wait_until([&] {
+    const std::lock_guard lock(mutex);
+    return result.has_value();
+  });
+  const std::lock_guard lock(mutex);
+  return result->take();
+}
 
- private:
-  std::map<std::string, MemoryPlan> by_values_;
-};
-
-// An Error when a plan takes more than the budget, with the numbers.
-void check_budget(const Compiled& compiled, const MemoryPlan& plan);
-
-// What a plan takes, for the report of a run.
-void report_plan(const Lowered& lowered, const MemoryPlan& plan, RunReport& report);
-
-// Checks the inputs and binds; skips the work when nothing that matters has changed since.
-class RunBinding {
- public:
-  // True when the binding is a new one.
-  bool update(const Compiled& compiled, const RunRequest& request);
-  Binding& binding() { return binding_; }
-  SymbolValues& symbols() { return binding_.symbols; }
-
- private:
-  struct Seen {
-    DType dtype;
-    Shape shape;
-    Tensor::Mark elements;  // of those that decide shapes
-  };
-  std::vector<Seen> seen_;
-  Binding binding_, by_inputs_;  // as the run knows it; as the inputs alone told it
-};
-
-// What a host step gave for a value: it tells extents that only the data could, or else is an Error
-// where it is not as much as the value has room for.
-void settle_result(const Compiled& compiled, const LoweredValue& value, const Tensor& given,
-                   Binding& binding);
-
-// Element i of the operand's logical tensor, gathered from the tensor that holds it.
-Tensor follow_view(const Tensor& root, const Operand& operand, const SymbolValues& symbols);
+// The blocking form.
+ExecutablePtr prepare(Backend& backend, PrepareOptions options);
 
 }  // namespace rlx

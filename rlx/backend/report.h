@@ -27,6 +27,7 @@ struct DispatchReport {
 struct HostStepReport {
   std::string op, node, reason;
   double microseconds = -1;
+  std::string implementation = {};
 };
 
 struct RunReport {

@@ -41,6 +41,7 @@ struct Context {
 
 void add_run_command(CLI::App& app, Context& context);
 void add_inspect_command(CLI::App& app, Context& context);
+void add_compile_command(CLI::App& app, Context& context);
 void add_convert_command(CLI::App& app, Context& context);
 void add_devices_command(CLI::App& app, Context& context);
 void add_compare_command(CLI::App& app, Context& context);

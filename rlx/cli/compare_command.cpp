@@ -72,7 +72,7 @@ void compare_command(const CompareFlags& flags, Context& context) {
   if (flags.devices.size() < 2)
     throw CLI::ValidationError("--devices", "needs two names or more, as in --devices cpu,gpu");
   const AllValues all = with_all_values(load_graph(flags.file));
-  const TensorMap inputs = make_inputs(all.graph, flags.inputs);
+  const TensorMap inputs = make_inputs(signature_of(all.graph), flags.inputs);
   for (const std::string& name : flags.devices)
     context.device(name);  // all are there, before the work
   const Ran first = run_on(flags.devices[0], all, inputs, context);

@@ -91,22 +91,21 @@ Tensor fill(const Spec& spec, DType dtype, const Shape& shape) {
 }
 
 // The shape of an input no tensor was given for.
-Shape shape_of_input(const Node& node, const SymbolValues& symbols) {
-  const TensorType& type = node.types[0];
-  for (const Dim& dim : type.shape)
+Shape shape_of_input(const Signature::Input& input, const SymbolValues& symbols) {
+  for (const Dim& dim : input.type.shape)
     for (const std::string& symbol : dim.symbols())
       if (!symbols.count(symbol))
-        fail(ErrorKind::invalid_input, "input '", node.name, "' is ", type,
+        fail(ErrorKind::invalid_input, "input '", input.name, "' is ", input.type,
              " and nothing says how long '", symbol, "' is: add --bind ", symbol,
              "=NUMBER, or give the input");
-  return bound(type.shape, symbols);
+  return bound(input.type.shape, symbols);
 }
 
-std::map<std::string, Spec> parse_specs(const Graph& graph, const InputOptions& options) {
-  std::map<std::string, const Node*> inputs;
+std::map<std::string, Spec> parse_specs(const Signature& signature, const InputOptions& options) {
+  std::map<std::string, DType> inputs;
   std::vector<std::string> names;
-  for (const Node& node : graph.nodes())
-    if (is_input(node)) inputs.emplace(node.name, &node), names.push_back(node.name);
+  for (const auto& [name, type] : signature.inputs)
+    inputs.emplace(name, type.dtype), names.push_back(name);
   std::map<std::string, Spec> specs;
   for (const std::string& given : options.inputs) {
     const auto [name, value] = split_flag("--input", given, "NAME=SPEC");
@@ -114,8 +113,7 @@ std::map<std::string, Spec> parse_specs(const Graph& graph, const InputOptions& 
     if (found == inputs.end())
       fail(ErrorKind::invalid_input, "there is no input '", name, "'; there is ",
            names.empty() ? "none" : joined(names));
-    const bool added =
-        specs.emplace(name, parse_spec(name, value, found->second->types[0].dtype)).second;
+    const bool added = specs.emplace(name, parse_spec(name, value, found->second)).second;
     if (!added) throw CLI::ValidationError("--input", text("'", name, "' is given twice"));
   }
   return specs;
@@ -141,20 +139,37 @@ void add_input_options(CLI::App& command, InputOptions& options) {
   add_bind_option(command, options);
 }
 
-std::vector<std::string> input_symbols(const Graph& graph) {
+Signature signature_of(const Graph& graph) {
+  Signature signature;
+  for (const Node& node : graph.nodes())
+    if (is_input(node)) signature.inputs.push_back({node.name, node.types[0]});
+  for (const GraphOutput& output : graph.outputs()) signature.outputs.push_back(output.name);
+  signature.symbols = graph.symbols();
+  return signature;
+}
+
+Signature signature_of(const image::Image& image) {
+  Signature signature;
+  for (const image::Input& input : image.inputs)
+    signature.inputs.push_back({input.name, input.type});
+  for (const image::Output& output : image.outputs) signature.outputs.push_back(output.name);
+  for (const image::Symbol& symbol : image.numbers.symbols)
+    if (symbol.bounded) signature.symbols.emplace(symbol.name, symbol.range);
+  return signature;
+}
+
+std::vector<std::string> input_symbols(const Signature& signature) {
   std::vector<std::string> symbols;
-  for (const Node& node : graph.nodes()) {
-    if (!is_input(node)) continue;
-    for (const Dim& dim : node.types[0].shape)
+  for (const auto& [name, type] : signature.inputs)
+    for (const Dim& dim : type.shape)
       for (const std::string& symbol : dim.symbols())
         if (std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
           symbols.push_back(symbol);
-  }
   return symbols;
 }
 
-SymbolValues bound_symbols(const Graph& graph, const InputOptions& options) {
-  const std::vector<std::string> known = input_symbols(graph);
+SymbolValues bound_symbols(const Signature& signature, const InputOptions& options) {
+  const std::vector<std::string> known = input_symbols(signature);
   SymbolValues symbols;
   for (const std::string& given : options.binds) {
     const auto [name, value] = split_flag("--bind", given, "SYMBOL=NUMBER");
@@ -162,8 +177,8 @@ SymbolValues bound_symbols(const Graph& graph, const InputOptions& options) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       fail(ErrorKind::invalid_input, "there is no symbol '", name,
            "' in the inputs' shapes; there is ", known.empty() ? "none" : joined(known));
-    const auto bounds = graph.symbols().find(name);
-    if (bounds != graph.symbols().end() &&
+    const auto bounds = signature.symbols.find(name);
+    if (bounds != signature.symbols.end() &&
         (number < bounds->second.low || number > bounds->second.high))
       fail(ErrorKind::invalid_input, "--bind ", given, ": '", name, "' lies in ",
            bounds->second.low, "..", bounds->second.high);
@@ -173,21 +188,21 @@ SymbolValues bound_symbols(const Graph& graph, const InputOptions& options) {
   return symbols;
 }
 
-TensorMap make_inputs(const Graph& graph, const InputOptions& options) {
-  SymbolValues symbols = bound_symbols(graph, options);
-  const std::map<std::string, Spec> specs = parse_specs(graph, options);
+TensorMap make_inputs(const Signature& signature, const InputOptions& options) {
+  SymbolValues symbols = bound_symbols(signature, options);
+  const std::map<std::string, Spec> specs = parse_specs(signature, options);
   TensorMap tensors;
-  for (const Node& node : graph.nodes()) {
-    const auto spec = is_input(node) ? specs.find(node.name) : specs.end();
+  for (const auto& [name, type] : signature.inputs) {
+    const auto spec = specs.find(name);
     if (spec == specs.end() || !spec->second.tensor) continue;
-    bind_input(node.name, node.types[0], spec->second.tensor->type(), symbols);
-    tensors.emplace(node.name, *spec->second.tensor);
+    bind_input(name, type, spec->second.tensor->type(), symbols);
+    tensors.emplace(name, *spec->second.tensor);
   }
-  for (const Node& node : graph.nodes()) {
-    if (!is_input(node) || tensors.count(node.name)) continue;
-    const auto spec = specs.find(node.name);
-    tensors.emplace(node.name, fill(spec == specs.end() ? Spec{} : spec->second,
-                                    node.types[0].dtype, shape_of_input(node, symbols)));
+  for (const Signature::Input& input : signature.inputs) {
+    if (tensors.count(input.name)) continue;
+    const auto spec = specs.find(input.name);
+    tensors.emplace(input.name, fill(spec == specs.end() ? Spec{} : spec->second, input.type.dtype,
+                                     shape_of_input(input, symbols)));
   }
   return tensors;
 }

@@ -5,7 +5,9 @@
 #include "rlx/cli/load_graph.h"
 #include "rlx/cli/table.h"
 #include "rlx/cli/tensor_print.h"
+#include "rlx/image/file.h"
 #include "rlx/ir/text.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx::cli {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 struct InspectFlags {
   std::string file, device = "cpu";
   InputOptions inputs;
-  bool memory = false, json = false, text = false;
+  bool memory = false, json = false, text = false, image = false;
 };
 
 void print_types(const char* title, const std::vector<NamedType>& list, Context& context) {
@@ -85,9 +87,17 @@ void print_memory(const Inspection& found, bool slots, Context& context) {
 }
 
 void inspect_command(const InspectFlags& flags, Context& context) {
+  if (is_image_file(flags.file)) {
+    context.out << to_text(image::read_image(flags.file));
+    return;
+  }
   const Graph graph = load_graph(flags.file);
-  const SymbolValues symbols = bound_symbols(graph, flags.inputs);
+  const SymbolValues symbols = bound_symbols(signature_of(graph), flags.inputs);
   const Device device = context.device(flags.device);
+  if (flags.image) {
+    context.out << to_text(compile_image(graph, {.device = device}));
+    return;
+  }
   const Inspection found = inspect(graph, device.traits(), symbols);
   if (flags.json) {
     nlohmann::ordered_json json = inspection_json(found);
@@ -107,7 +117,8 @@ void add_inspect_command(CLI::App& app, Context& context) {
   const auto flags = std::make_shared<InspectFlags>();
   CLI::App& command =
       *app.add_subcommand("inspect", "Show what is in a graph, and what it would take to run");
-  command.add_option("FILE", flags->file, "The graph, a .rlx or .onnx file")
+  command
+      .add_option("FILE", flags->file, "The graph, a .rlx or .onnx file, or an image, a .rlxi file")
       ->required()
       ->type_name("");
   add_bind_option(command, flags->inputs);
@@ -118,11 +129,13 @@ void add_inspect_command(CLI::App& app, Context& context) {
   command.add_flag("--memory", flags->memory, "Show which values share which slot");
   command.add_flag("--json", flags->json, "As JSON");
   command.add_flag("--text", flags->text, "Print the graph too");
+  command.add_flag("--image", flags->image, "Print the image that would run, and nothing else");
   command.footer(
       "Examples:\n"
       "  rlx inspect model.rlx\n"
       "  rlx inspect model.rlx --device gpu --bind seq=128 --memory\n"
-      "  rlx inspect model.rlx --text\n");
+      "  rlx inspect model.rlx --text\n"
+      "  rlx inspect model.rlxi\n");
   command.callback([flags, &context] { inspect_command(*flags, context); });
 }
 

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "rlx/cli/inputs.h"
-#include "rlx/codegen/lower_graph.h"
+#include "rlx/compile/build_image.h"
 #include "rlx/passes/passes.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx::cli {
 namespace {
@@ -37,7 +38,7 @@ void describe_graph(const Graph& graph, Inspection& found) {
   count_ops(graph, found.ops);
   for (const GraphOutput& output : graph.outputs())
     found.outputs.push_back({output.name, output.value.type()});
-  for (const std::string& symbol : input_symbols(graph)) {
+  for (const std::string& symbol : input_symbols(signature_of(graph))) {
     const auto bounds = graph.symbols().find(symbol);
     found.symbols[symbol] =
         bounds == graph.symbols().end() ? Interval{0, kUnbounded} : bounds->second;
@@ -46,53 +47,51 @@ void describe_graph(const Graph& graph, Inspection& found) {
 
 struct StepCounter {
   Inspection& found;
-  const std::deque<Node>& nodes;
+  const image::Image& image;
 
-  void count(const Steps& steps) {
-    for (const Step& step : steps.list)
+  void count(const image::Steps& steps) {
+    for (const image::Step& step : steps)
       std::visit([&](const auto& what) { add(what, step.node); }, step.what);
   }
-  void add(const Dispatch& dispatch, int) {
+  std::string name_of(int32_t node) const {
+    return node < 0 ? "" : image.nodes[static_cast<size_t>(node)].name;
+  }
+  void add(const image::Dispatch& dispatch, int32_t) {
     ++found.steps["dispatch"];
-    ++found.kernels[dispatch.kernel.name];
+    ++found.kernels[image.kernels[static_cast<size_t>(dispatch.choices[0].kernel)].name];
   }
-  void add(const Copy&, int) { ++found.steps["copy"]; }
-  void add(const Clear&, int) { ++found.steps["clear"]; }
-  void add(const Host& host, int) {
+  void add(const image::Copy& copy, int32_t) {
+    const auto place = [&](image::ValueId v) { return image.values[static_cast<size_t>(v)].place; };
+    if (place(copy.source.value) != place(copy.target.value)) ++found.steps["copy"];
+  }
+  void add(const image::Clear&, int32_t) { ++found.steps["clear"]; }
+  void add(const image::Write&, int32_t) { ++found.steps["write"]; }
+  void add(const image::Call& call, int32_t node) {
     ++found.steps["host"];
-    found.host_steps.push_back(
-        {host.name, host.definition ? host.definition->name : "", host.reason});
+    found.host_steps.push_back({call.op, name_of(node), call.reason});
   }
-  void add(const Fetch& fetch, int node) {
+  void add(const image::Fetch& fetch, int32_t node) {
     ++found.steps["fetch"];
-    const bool known = node >= 0 && node < static_cast<int>(nodes.size());
-    found.host_steps.push_back(
-        {"fetch", known ? nodes[static_cast<size_t>(node)].name : "", fetch.reason});
+    found.host_steps.push_back({"fetch", name_of(node), fetch.reason});
   }
-  void add(const Bind&, int) { ++found.steps["bind"]; }
-  void add(const If& branch, int) {
-    ++found.steps["if"];
-    count(branch.then);
-    count(branch.otherwise);
-  }
-  void add(const Loop& loop, int) {
-    ++found.steps["loop"];
-    count(loop.body);
-  }
+  void add(const image::Bind&, int32_t) { ++found.steps["bind"]; }
+  void add(const image::Jump&, int32_t) { ++found.steps["jump"]; }
 };
 
-void describe_memory(const Lowered& lowered, const Graph& graph, const DeviceTraits& traits,
-                     const SymbolValues& symbols, Inspection& found) {
+void describe_memory(const image::Image& image, const Graph& graph, const SymbolValues& symbols,
+                     Inspection& found) {
   found.planned_for = graph.symbols();
   for (const auto& [name, value] : symbols) found.planned_for.emplace(name, Interval{value, value});
   for (const auto& [name, bounds] : found.symbols)
     if (!found.planned_for.count(name)) found.unknown.push_back(name);
-  found.plan = plan_memory(lowered, traits, found.planned_for);
-  for (size_t v = 0; v < lowered.values.size(); ++v) {
-    const LoweredValue& value = lowered.values[v];
+  found.plan = plan_memory(image, cells_of(image, symbols));
+  for (size_t v = 0; v < image.values.size(); ++v) {
+    const image::Value& value = image.values[v];
+    const int64_t bytes = std::max<int64_t>(found.plan.bytes_of[v], 0);
     found.value_names.push_back(value.name);
-    const bool held = value.kind == ValueKind::weight || value.kind == ValueKind::constant;
-    if (held) found.device_weight_bytes += std::max<int64_t>(found.plan.bytes_of[v], 0);
+    const bool held = value.kind == image::Kind::weight || value.kind == image::Kind::constant;
+    if (held && !value.once_only && !value.on_host) found.device_weight_bytes += bytes;
+    if (value.kind == image::Kind::once) found.once_bytes += bytes;
   }
 }
 
@@ -108,10 +107,10 @@ Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolV
   Inspection found;
   describe_graph(graph, found);
   found.device = traits.name;
-  const Graph optimised = run_passes(graph);
-  const Lowered lowered = lower_graph(optimised, traits);
-  StepCounter{found, optimised.nodes()}.count(lowered.steps);
-  describe_memory(lowered, optimised, traits, symbols, found);
+  const image::Image image = build_image(run_passes(graph), traits);
+  StepCounter{found, image}.count(image.run);
+  found.once_steps = static_cast<int64_t>(image.once.size());
+  describe_memory(image, graph, symbols, found);
   return found;
 }
 
@@ -137,10 +136,12 @@ nlohmann::ordered_json inspection_json(const Inspection& found) {
           {"steps", found.steps},
           {"kernels", found.kernels},
           {"host_steps", std::move(host_steps)},
+          {"once_steps", found.once_steps},
           {"memory",
            {{"slots", found.plan.slot_bytes},
             {"peak_bytes", found.plan.peak_bytes},
             {"weight_bytes", found.device_weight_bytes},
+            {"once_bytes", found.once_bytes},
             {"unknown_symbols", found.unknown}}}};
 }
 

@@ -1,5 +1,6 @@
 #include "rlx/cli/load_graph.h"
 
+#include "rlx/image/verify.h"
 #include "rlx/import/onnx/import.h"
 #include "rlx/import/rlx_file.h"
 #include "rlx/ops/catalog.h"
@@ -13,9 +14,26 @@ bool has_ending(const std::string& file, const std::string& ending) {
 }
 
 Graph load_graph(const std::string& file) {
+  if (is_image_file(file))
+    fail(ErrorKind::unsupported, file, " is an image, and a graph is needed here");
   if (!has_ending(file, ".onnx")) return load_rlx(file, catalog());
   // What an import left behind, such as weights that it unpacked, is not the model's.
   return dead_code.run(onnx::load_onnx(file));
+}
+
+bool is_image_file(const std::string& file) { return has_ending(file, ".rlxi"); }
+
+Device device_for(const image::Image& image, const std::string& name, Context& context) {
+  const auto named = [&]() -> Device {
+    if (name != "auto") return context.device(name);
+    if (image.traits.on_host()) return context.device("cpu");
+    for (const FoundDevice& found : context.devices().devices)
+      if (found.device.name() == image.traits.name) return found.device;
+    return context.device("gpu");
+  };
+  const Device device = named();
+  image::check_device(image, device.traits());
+  return device;
 }
 
 }  // namespace rlx::cli

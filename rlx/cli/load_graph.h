@@ -1,15 +1,23 @@
-// A graph from a file, in whichever form it is.
+// A graph from a file, in whichever form it is, or an image.
 #pragma once
 
 #include <string>
 
+#include "rlx/cli/commands.h"
+#include "rlx/image/image.h"
 #include "rlx/ir/graph.h"
 
 namespace rlx::cli {
 
 bool has_ending(const std::string& file, const std::string& ending);
 
-// .onnx by its ending; anything else is rlx's own text.
+// .onnx by its ending; anything else is rlx's own text. An image is an Error: it has no graph.
 Graph load_graph(const std::string& file);
+
+// A compiled program, by its ending, .rlxi.
+bool is_image_file(const std::string& file);
+// The device of this name for an image; `auto` is the one it was built for, or the GPU there is. An
+// Error where the device cannot run the image.
+Device device_for(const image::Image& image, const std::string& name, Context& context);
 
 }  // namespace rlx::cli

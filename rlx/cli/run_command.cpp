@@ -10,6 +10,8 @@
 #include "rlx/cli/report_print.h"
 #include "rlx/cli/tensor_print.h"
 #include "rlx/cli/trace.h"
+#include "rlx/image/file.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/runtime/program.h"
 
 namespace rlx::cli {
@@ -24,9 +26,8 @@ struct RunFlags {
   int64_t memory_budget = 0;
 };
 
-std::vector<std::string> chosen_outputs(const Graph& graph, const RunFlags& flags) {
-  std::vector<std::string> names;
-  for (const GraphOutput& output : graph.outputs()) names.push_back(output.name);
+std::vector<std::string> chosen_outputs(const Signature& signature, const RunFlags& flags) {
+  const std::vector<std::string>& names = signature.outputs;
   if (flags.outputs.empty()) return names;
   for (const std::string& name : flags.outputs)
     if (std::find(names.begin(), names.end(), name) == names.end())
@@ -40,15 +41,16 @@ struct Done {
   Measured measured;
 };
 
-// Compiles and runs as often as asked; the last run is the one that is reported on.
-Done run_graph(const Graph& graph, const TensorMap& inputs, const std::vector<std::string>& wanted,
-               const RunFlags& flags, Context& context) {
+// What is to be run, for a device.
+using Make = std::function<Program(const Device& device)>;
+
+// Makes the program and runs it as often as asked; the last run is the one that is reported on.
+Done run_program(const Make& make, const Device& device, const TensorMap& inputs,
+                 const std::vector<std::string>& wanted, const RunFlags& flags, Context& context) {
   Done done;
-  const Device device = context.device(flags.device);
   context.show_progress(text("compiling for ", device.name()));
   const auto start = Clock::now();
-  const Program program = compile(
-      graph, {.device = device, .strict = flags.strict, .memory_budget = flags.memory_budget});
+  const Program program = make(device);
   done.measured.compile_microseconds = microseconds_since(start);
   const bool reported = flags.report || !flags.report_file.empty() || !flags.trace_file.empty();
   for (int i = 0; i < flags.repeat; ++i) {
@@ -89,21 +91,50 @@ void write_reports(const Measured& measured, const RunFlags& flags, Context& con
     write_file(flags.trace_file, json_text(trace_json(measured.report)));
 }
 
-void run_command(const RunFlags& flags, Context& context) {
+void show(const std::vector<std::string>& chosen, const Done& done, const RunFlags& flags,
+          Context& context) {
+  std::vector<NamedTensor> outputs;
+  for (const std::string& name : chosen) outputs.push_back({name, done.outputs.at(name)});
+  write_outputs(outputs, flags, context);
+  write_reports(done.measured, flags, context);
+}
+
+void run_image(const RunFlags& flags, Context& context) {
+  // What an image computes was decided when it was built.
+  const auto refuse = [&](const char* flag, bool given) {
+    if (given)
+      throw CLI::ValidationError(flag, text("needs a graph, and ", flags.file, " is an image"));
+  };
+  refuse("--check-nan", flags.check_nan);
+  refuse("--dump", !flags.dump_folder.empty());
+  refuse("--strict", flags.strict);
+  image::Image image = image::read_image(flags.file);
+  const Signature signature = signature_of(image);
+  const std::vector<std::string> chosen = chosen_outputs(signature, flags);
+  const TensorMap inputs = make_inputs(signature, flags.inputs);
+  const Device device = device_for(image, flags.device, context);
+  const Make make = [&](const Device& on) {
+    return prepare(on, std::move(image), catalog(), flags.memory_budget);
+  };
+  show(chosen, run_program(make, device, inputs, chosen, flags, context), flags, context);
+}
+
+void run_graph(const RunFlags& flags, Context& context) {
   const Graph graph = load_graph(flags.file);
-  const std::vector<std::string> chosen = chosen_outputs(graph, flags);
-  const TensorMap inputs = make_inputs(graph, flags.inputs);
+  const Signature signature = signature_of(graph);
+  const std::vector<std::string> chosen = chosen_outputs(signature, flags);
+  const TensorMap inputs = make_inputs(signature, flags.inputs);
   const bool look_inside = flags.check_nan || !flags.dump_folder.empty();
 
   const AllValues all = look_inside ? with_all_values(graph) : AllValues{};
   std::vector<std::string> wanted = chosen;
   for (const NodeResult& result : all.results) wanted.push_back(result.output);
-  const Done done = run_graph(look_inside ? all.graph : graph, inputs, wanted, flags, context);
-
-  std::vector<NamedTensor> outputs;
-  for (const std::string& name : chosen) outputs.push_back({name, done.outputs.at(name)});
-  write_outputs(outputs, flags, context);
-  write_reports(done.measured, flags, context);
+  const Make make = [&](const Device& on) {
+    return compile(look_inside ? all.graph : graph,
+                   {.device = on, .strict = flags.strict, .memory_budget = flags.memory_budget});
+  };
+  const Done done = run_program(make, context.device(flags.device), inputs, wanted, flags, context);
+  show(chosen, done, flags, context);
   if (!flags.dump_folder.empty()) dump_values(all, done.outputs, flags.dump_folder);
   if (!flags.check_nan) return;
   const auto found = first_not_finite(all, inputs, done.outputs);
@@ -113,6 +144,10 @@ void run_command(const RunFlags& flags, Context& context) {
   } else if (flags.format != "json") {
     context.out << "all results of all nodes are finite\n";
   }
+}
+
+void run_command(const RunFlags& flags, Context& context) {
+  is_image_file(flags.file) ? run_image(flags, context) : run_graph(flags, context);
 }
 
 constexpr const char* kExamples =
@@ -126,8 +161,9 @@ constexpr const char* kExamples =
 
 void add_run_command(CLI::App& app, Context& context) {
   const auto flags = std::make_shared<RunFlags>();
-  CLI::App& command = *app.add_subcommand("run", "Run a graph and show its outputs");
-  command.add_option("FILE", flags->file, "The graph, a .rlx or .onnx file")
+  CLI::App& command = *app.add_subcommand("run", "Run a graph or an image and show its outputs");
+  command
+      .add_option("FILE", flags->file, "The graph, a .rlx or .onnx file, or an image, a .rlxi file")
       ->required()
       ->type_name("");
   add_input_options(command, flags->inputs);

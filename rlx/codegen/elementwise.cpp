@@ -180,7 +180,14 @@ Steps lower_elementwise(const LowerSite& site) {
     case DTypeClass::complex:
       break;
   }
-  return generate(formula, site.traits);
+  Dispatch dispatch = generate(formula, site.traits);
+  // A thread reads what it writes and nothing else of an operand that has the result's layout.
+  const Operand& result = site.results[0];
+  if (dispatch.repeat.is(1) && !dispatch.writes_words)
+    for (const Operand& operand : site.inputs)
+      if (operand.dtype == result.dtype && operand.shape == result.shape && operand.contiguous())
+        dispatch.in_place.push_back({operand.value, result.value});
+  return dispatch;
 }
 
 }  // namespace rlx

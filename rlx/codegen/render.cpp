@@ -33,7 +33,8 @@ std::string index_function(const Operand& operand) {
 
 std::string load_expression(const Operand& operand, const DeviceStorage& storage,
                             const std::string& at) {
-  const std::string buffer = "buffer_" + operand.name;
+  const std::string buffer =
+      "buffer_" + (operand.shares.empty() ? operand.name : operand.shares);
   if (storage.elements_per_word == 1) {
     if (operand.dtype == DType::boolean) return text(buffer, '[', at, "] != 0u");
     if (storage.element != storage.compute)
@@ -149,6 +150,18 @@ std::string params_text(const ParamLayout& layout, size_t binding) {
   return lines + text("}\n@group(0) @binding(", binding, ") var<uniform> params: Params;\n");
 }
 
+// The first error of a run stays: which node, and which index where there is one.
+constexpr const char* kRaiseFlag = R"(fn raise_flag_at(index: i32) {
+  if (atomicOr(&error_flag[3], 1u) != 0u) { return; }
+  atomicStore(&error_flag[0], params.flag_code);
+  atomicStore(&error_flag[1], bitcast<u32>(index));
+  atomicStore(&error_flag[2], 1u);
+}
+fn raise_flag() {
+  if (atomicOr(&error_flag[3], 1u) == 0u) { atomicStore(&error_flag[0], params.flag_code); }
+}
+)";
+
 constexpr const char* kIds = R"(struct Ids {
   @builtin(workgroup_id) group: vec3<u32>,
   @builtin(num_workgroups) groups: vec3<u32>,
@@ -219,29 +232,6 @@ ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) 
   return layout;
 }
 
-void write_params(const ParamLayout& layout, const SymbolValues& symbols,
-                  std::span<std::byte> bytes) {
-  const auto put = [&](int64_t offset, const auto& value) {
-    std::memcpy(bytes.data() + offset, &value, 4);
-  };
-  const auto word = [&](const std::string& name, const Dim& dim) {
-    const int64_t value = dim.value(symbols);
-    if (value > std::numeric_limits<uint32_t>::max() || value < std::numeric_limits<int32_t>::min())
-      fail(ErrorKind::limit, "param '", name, "' is ", value, ", a kernel counts in 32 bits");
-    return static_cast<uint32_t>(value);
-  };
-  for (const ParamSlot& slot : layout.slots) {
-    const Param& param = slot.param;
-    if (param.kind == Param::Kind::f32)
-      put(slot.offset, static_cast<float>(param.real));
-    else if (param.kind != Param::Kind::list)
-      put(slot.offset, word(param.name, param.number));
-    else
-      for (size_t i = 0; i < param.list.size(); ++i)
-        put(slot.offset + static_cast<int64_t>(4 * i), word(param.name, param.list[i]));
-  }
-}
-
 RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
   RenderedKernel kernel;
   kernel.label = dispatch.kernel.name;
@@ -252,6 +242,10 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
   for (const Operand& operand : dispatch.operands) {
     const DeviceStorage storage = device_storage(operand.dtype, traits);
     f16 |= storage.element == "f16";
+    if (!operand.shares.empty()) {
+      functions += loads(operand, storage);
+      continue;
+    }
     head += declaration(operand, storage, binding++);
     kernel.bindings.push_back(operand.access == Access::read && operand.atomic ? Access::read_write
                                                                                : operand.access);
@@ -262,7 +256,7 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
   if (dispatch.flags_errors) {
     head += text("@group(0) @binding(", binding++,
                  ") var<storage, read_write> error_flag: array<atomic<u32>>;\n");
-    functions += "fn raise_flag() { atomicMax(&error_flag[0], params.flag_code); }\n";
+    functions += kRaiseFlag;
     kernel.bindings.push_back(Access::read_write);
   }
   if (kernel.params.bytes > 0) head += params_text(kernel.params, binding);

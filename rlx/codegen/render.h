@@ -36,10 +36,6 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits);
 // The params of a dispatch with those that views and windows add, and their places.
 ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits);
 
-// Writes the params' values under a binding; `bytes` has the layout's size.
-void write_params(const ParamLayout& layout, const SymbolValues& symbols,
-                  std::span<std::byte> bytes);
-
 // A window moved down to where a binding may start, in elements.
 Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits);
 

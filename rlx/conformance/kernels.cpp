@@ -3,25 +3,11 @@
 #include <cstdio>
 #include <map>
 
-#include "rlx/codegen/lower_graph.h"
-#include "rlx/codegen/render.h"
+#include "rlx/compile/build_image.h"
 #include "rlx/conformance/runner.h"
 
 namespace rlx {
 namespace {
-
-void collect(const Steps& steps, const DeviceTraits& traits, std::set<std::string>& modules) {
-  for (const Step& step : steps.list) {
-    if (const auto* dispatch = std::get_if<Dispatch>(&step.what)) {
-      modules.insert(render(*dispatch, traits).wgsl);
-    } else if (const auto* branch = std::get_if<If>(&step.what)) {
-      collect(branch->then, traits, modules);
-      collect(branch->otherwise, traits, modules);
-    } else if (const auto* loop = std::get_if<Loop>(&step.what)) {
-      collect(loop->body, traits, modules);
-    }
-  }
-}
 
 uint64_t fnv1a(const std::string& text, uint64_t hash) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
@@ -53,7 +39,8 @@ std::vector<OpKernels> kernels_of(const std::vector<OpCase>& rows, const OpSet& 
     if (row.compose) continue;  // its kernels are those of its ops
     const CaseGraph built = case_graph(row, ops);
     for (const DeviceTraits& device : paper_devices())
-      collect(lower_graph(built.graph, device).steps, device, found[{row.op, device.name}]);
+      for (const image::Kernel& kernel : build_image(built.graph, device).kernels)
+        found[{row.op, device.name}].insert(kernel.wgsl);
   }
   std::vector<OpKernels> kernels;
   for (auto& [key, modules] : found)

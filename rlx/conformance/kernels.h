@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/lower/device_traits.h"
+#include "rlx/image/device_traits.h"
 
 namespace rlx {
 

@@ -91,7 +91,7 @@ CaseResult run_case(const OpCase& row, const OpSet& ops, const Device& device, b
     const CaseGraph built = case_graph(row, ops);
     const Program program = compile(built.graph, {.device = device, .optimise = optimise});
     const std::vector<std::string> faults =
-        check_plan(program.lowered(), program.memory_plan(row.symbols), device.traits());
+        check_plan(program.image(), program.memory_plan(row.symbols));
     if (!faults.empty()) return {Outcome::fail, faults[0]};
     RunReport report;
     RunOptions options;

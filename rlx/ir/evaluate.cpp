@@ -82,6 +82,7 @@ Tensor source_tensor(const Node& node, const TensorMap& inputs, const EvaluateOp
     if (options.states)
       if (const auto found = options.states->find(node.name); found != options.states->end())
         return found->second;
+    if (const Tensor* initial = initial_of(node)) return *initial;
     return {type.dtype, concrete(type.shape)};
   }
   if (const Tensor* tensor = tensor_of(node)) return *tensor;

@@ -66,6 +66,17 @@ Attrs complete(const OpDef& op, Attrs attrs) {
 
 constexpr int64_t kMaxHostElements = 64;
 
+// Is node `at` among those that `node` is computed from?
+bool depends_on(const GraphData& graph, int node, int at) {
+  std::vector<bool> needed(graph.nodes.size(), false);
+  needed[size_t(node)] = true;
+  for (int next = node; next > at; --next)
+    if (needed[size_t(next)])
+      for (const Value& input : graph.nodes[size_t(next)].inputs)
+        if (input.present()) needed[size_t(input.node)] = true;
+  return needed[size_t(at)];
+}
+
 }  // namespace
 
 #define RLX_SOURCE(kind)                   \
@@ -86,6 +97,10 @@ bool is_source(const Node& node) {
 
 const Tensor* tensor_of(const Node& node) {
   return is_constant(node) || is_weight(node) ? node.attrs.find<Tensor>("value") : nullptr;
+}
+
+const Tensor* initial_of(const Node& node) {
+  return is_state(node) ? node.attrs.find<Tensor>("value") : nullptr;
 }
 
 Graph::Graph() : data_(std::make_unique<GraphData>()) {}
@@ -123,6 +138,9 @@ Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& at
       node.host_values = {host};
     }
   }
+  const Tensor* initial = initial_of(node);
+  require(!initial || initial->type() == type, "state '", name, "': it starts as ",
+          initial ? initial->type() : type, ", not as ", type);
   require(!is_constant(node) || tensor_of(node), "constant '", name, "': has no value");
   if (is_constant(node)) {
     if (node.name.empty()) node.name = text("constant_", data_->nodes.size());
@@ -153,6 +171,46 @@ Value Graph::state(const std::string& name, const TensorType& type) {
   require(is_concrete(type.shape), "state '", name, "': ", type,
           " must have a fixed shape; use its capacity");
   return add_source(state_op(), type, {}, name);
+}
+
+Value Graph::state(const std::string& name, const Tensor& initial) {
+  return add_source(state_op(), initial.type(), {{"value", initial}}, name);
+}
+
+Value Graph::turn_into_state(const std::string& weight) {
+  for (size_t at = 0; at < data_->nodes.size(); ++at) {
+    Node& node = data_->nodes[at];
+    if (!is_weight(node) || node.name != weight) continue;
+    check_unique(*data_, state_op(), weight);
+    node.op = static_op(state_op());
+    return value(static_cast<int>(at));
+  }
+  fail(ErrorKind::invalid_graph, "turn_into_state: there is no weight '", weight, "'");
+}
+
+void Graph::replace_uses(Value old, Value replacement) {
+  require(old.graph == data_.get() && replacement.graph == data_.get(),
+          "replace_uses: a value is of another graph");
+  require(old.type() == replacement.type(), "replace_uses: '", old.producer().name, "' is ",
+          old.type(), ", its replacement ", replacement.type());
+  const auto change = [&](Value& value) {
+    if (value == old) value = replacement;
+  };
+  for (size_t at = 0; at < data_->nodes.size(); ++at) {
+    Node& node = data_->nodes[at];
+    if (static_cast<int>(at) == replacement.node) continue;  // it may be made of the old value
+    const bool reads = std::count(node.inputs.begin(), node.inputs.end(), old) != 0;
+    if (!reads) continue;
+    if (static_cast<int>(at) < replacement.node) {
+      // What the replacement is computed from keeps the old value.
+      require(depends_on(*data_, replacement.node, static_cast<int>(at)), "replace_uses: node '",
+              node.name, "' comes before the replacement");
+      continue;
+    }
+    for (Value& input : node.inputs) change(input);
+  }
+  for (GraphOutput& output : data_->outputs) change(output.value);
+  for (StateUpdate& update : data_->updates) change(update.next);
 }
 
 void Graph::update(Value state, Value next) {
@@ -187,7 +245,9 @@ Inferred infer_types(const OpDef& op, const std::vector<const TensorType*>& inpu
                      const std::vector<const HostValue*>& host_values, const Attrs& attrs,
                      const std::function<Dim()>& fresh_symbol) {
   Inferred inferred;
-  const InferSite site{op, inputs, attrs, host_values, fresh_symbol, &inferred.checks};
+  const InferSite site{op,           inputs,           attrs,
+                       host_values,  fresh_symbol,     &inferred.checks,
+                       &inferred.definitions};
   inferred.types = op.infer(site);
   inferred.host_values.resize(inferred.types.size());
   if (op.symbolic) inferred.host_values[0] = op.symbolic(site);
@@ -241,7 +301,7 @@ Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attr
     const std::string node_name = name.empty() ? text(op->name, '_', index) : name;
     graph.nodes.push_back({std::move(op), inputs, std::move(completed), std::move(inferred.types),
                            node_name, "", std::move(inferred.checks),
-                           std::move(inferred.host_values)});
+                           std::move(inferred.host_values), std::move(inferred.definitions)});
     return {&graph, index, 0};
   } catch (Error& error) {
     if (!name.empty()) error.add_note(text("at node '", name, "'"));

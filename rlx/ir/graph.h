@@ -39,6 +39,7 @@ struct Node {
   std::string origin = {};  // where it came from: a file's node, a pass
   std::vector<DimCheck> checks = {};
   std::vector<std::optional<HostValue>> host_values = {};  // of the results, where known
+  std::map<std::string, Dim> definitions = {};             // symbols in its types that infer made
 };
 
 struct GraphOutput {
@@ -74,7 +75,13 @@ class Graph {
   Value weight(const std::string& name, const TensorType& type);  // its tensor comes later
   Value constant(const Tensor& value, const std::string& name = "");
   Value state(const std::string& name, const TensorType& type);  // starts as zeros
+  Value state(const std::string& name, const Tensor& initial);
   void update(Value state, Value next);
+  // Makes a state of a weight, which it starts as: an imported model can then be trained.
+  Value turn_into_state(const std::string& weight);
+  // Whatever read `old` before, outputs and updates included, reads `replacement`, which must have
+  // its type and come before the readers.
+  void replace_uses(Value old, Value replacement);
   void output(const std::string& name, Value value);
   // Declares a symbol with an upper bound, so that memory is planned once for all its values.
   Dim symbol(const std::string& name, int64_t max, int64_t min = 0);
@@ -121,12 +128,15 @@ bool is_constant(const Node& node);
 bool is_state(const Node& node);
 // The tensor of a constant, or of a weight that has one; else null.
 const Tensor* tensor_of(const Node& node);
+// What a state starts as; null: zeros.
+const Tensor* initial_of(const Node& node);
 
 // What infer finds for an op applied to types and host values; used by add, verify and binding.
 struct Inferred {
   Types types;
   std::vector<DimCheck> checks;
   std::vector<std::optional<HostValue>> host_values;
+  std::map<std::string, Dim> definitions;
 };
 Inferred infer_types(const OpDef& op, const std::vector<const TensorType*>& inputs,
                      const std::vector<const HostValue*>& host_values, const Attrs& attrs,

@@ -16,6 +16,18 @@ const TensorType& InferSite::in(size_t i) const {
   return *inputs[i];
 }
 
+const Tensor& ReferenceSite::in(size_t i) const {
+  require(has(i), op.name, ": input ", i, " ('", op.inputs.name(i), "') is missing");
+  return *inputs[i];
+}
+
+Dim InferSite::define(const Dim& expression) const {
+  if (expression.is_number()) return expression;
+  Dim symbol = fresh_symbol();
+  if (definitions) definitions->emplace(*symbol.symbol(), expression);
+  return symbol;
+}
+
 const HostValue& InferSite::host(size_t i) const {
   require(
       has_host(i), op.name, ": the values of '", op.inputs.name(i),

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rlx/ir/attrs.h"
+#include "rlx/tensor/attrs.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
@@ -66,6 +66,7 @@ struct InferSite {
   std::vector<const HostValue*> host_values;  // null: not known
   std::function<Dim()> fresh_symbol;          // for an extent that only a run can tell
   std::vector<DimCheck>* checks = nullptr;
+  std::map<std::string, Dim>* definitions = nullptr;
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
   // An Error when it is absent: only the first operands are known to be there.
@@ -79,6 +80,8 @@ struct InferSite {
   void at_most(const Dim& a, const Dim& b, std::string_view what) const;
   void multiple_of(const Dim& a, const Dim& b, std::string_view what) const;
   Dim fresh() const { return fresh_symbol(); }
+  // A symbol that stands for a long expression, so that shapes stay short; a number as it is.
+  Dim define(const Dim& expression) const;
 };
 
 struct ReferenceSite {
@@ -90,7 +93,7 @@ struct ReferenceSite {
   const SymbolValues& symbols;  // for attributes with symbols
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i] != nullptr; }
-  const Tensor& in(size_t i) const { return *inputs[i]; }
+  const Tensor& in(size_t i) const;  // an Error when it is absent
   Tensor& out(size_t i = 0) const { return results[i]; }
 };
 
@@ -172,6 +175,10 @@ struct OpDef {
   std::function<std::optional<Layout>(const ViewSite&)> view = {};
   // The elements of an integer result from those of the operands: shape arithmetic without running.
   std::function<std::optional<HostValue>(const InferSite&)> symbolic = {};
+
+  // Operands whose memory the first result may take, where both are whole and of one type: each
+  // element is read before it is written.
+  std::vector<size_t> in_place = {};
 
   Accuracy accuracy = {};
   std::vector<Variants> variants = {};

@@ -223,6 +223,13 @@ class GraphParser {
     for (std::optional<HostValue>& host : node.host_values)
       if (host)
         for (Dim& element : host->elements) element = element.substitute(renamed);
+    std::map<std::string, Dim> definitions;
+    for (const auto& [symbol, meaning] : node.definitions) {
+      const auto now = renamed.find(symbol);
+      definitions.emplace(now == renamed.end() ? symbol : *now->second.symbol(),
+                          meaning.substitute(renamed));
+    }
+    node.definitions = std::move(definitions);
     for (const auto& [fresh, name] : renamed) skip_fresh_symbol(data, *name.symbol());
   }
 

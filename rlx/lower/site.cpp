@@ -22,6 +22,11 @@ Operand LowerSite::temporary(const std::string& name, const TensorType& type) co
   return named({make_temporary(type), type, Access::write}, name, Access::write);
 }
 
+Steps LowerSite::wide_integers_on_host() const {
+  return on_host(
+      text(node.op->name, " of ", in(0).dtype, " may leave the 32 bits a device has"));
+}
+
 std::string LowerSite::compute_type(DType dtype) const {
   return device_storage(dtype, traits).compute;
 }

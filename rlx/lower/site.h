@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "rlx/lower/device_traits.h"
+#include "rlx/image/device_traits.h"
 #include "rlx/lower/step.h"
-#include "rlx/lower/storage.h"
+#include "rlx/image/storage.h"
 
 namespace rlx {
 
@@ -27,6 +27,8 @@ struct LoweredBody {
   std::vector<Operand> outputs;
 };
 
+inline bool is_wide_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::u64; }
+
 struct LowerSite {
   const Node& node;
   const DeviceTraits& traits;
@@ -38,6 +40,8 @@ struct LowerSite {
                             const std::optional<Dim>& iteration)>
       lower_body;  // `iteration` is what its first input is known to be
   std::function<Steps(const Operand& from, const Operand& to)> copy;  // follows `from`'s view
+  // The node as a call of its reference, for a reason that the report shows.
+  std::function<Steps(const std::string& reason)> on_host;
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].value >= 0; }
   const TensorType& in(size_t i) const { return node.inputs[i].type(); }
@@ -48,6 +52,8 @@ struct LowerSite {
     return *node.inputs[i].producer().host_values[size_t(node.inputs[i].result)];
   }
 
+  // For integers that a device keeps in 32 bits, which the op's results may leave.
+  Steps wide_integers_on_host() const;
   // Operand i as the kernel will read it, through whatever view it is.
   Operand read(const std::string& name, size_t i) const;
   Operand write(const std::string& name, size_t i = 0) const;

@@ -10,13 +10,13 @@
 #include <variant>
 #include <vector>
 
+#include "rlx/image/image.h"
 #include "rlx/ir/graph.h"
 
 namespace rlx {
 
-using ValueId = int;  // into Lowered::values
-
-enum class Access { read, write, read_write };
+using ValueId = image::ValueId;  // into Lowered::values
+using image::Access;
 
 // Here and below what copies, moves and destroys is not inline: every op would have its own copy of
 // it.
@@ -31,6 +31,9 @@ struct Operand {
   Dims shape = {};
   Layout layout = {};
   bool atomic = false;  // declared as array<atomic<u32>> or atomic<i32>
+  // The operand whose buffer it is read from, where it is not bound itself: the result that has
+  // taken its place.
+  std::string shares = {};
   // Which elements of the value are bound, when not all: the paths of tensors beyond the limit.
   struct Window {
     Dim first, count;
@@ -85,6 +88,10 @@ struct Constant {
   std::variant<int64_t, double, bool> value;
 };
 
+struct InPlace {
+  ValueId from = -1, to = -1;
+};
+
 // One dispatch of a kernel, or several over shards of its operands: `repeat` times, with the symbol
 // kShard counting in params, windows and workgroups.
 struct Dispatch {
@@ -99,28 +106,33 @@ struct Dispatch {
   int64_t flag_code = 0;      // what the flag then says: the node, counted from 1
   bool writes_words = false;  // stores whole words of packed results itself
   bool subgroups = false;
-  // A result that may take the place of an operand the kernel reads, bound once, read_write.
-  std::optional<std::pair<ValueId, ValueId>> in_place = {};
+  // Results that may take the place of a value that ends here: one the kernel reads at the same
+  // elements that it writes, or one that was copied to the result before.
+  std::vector<InPlace> in_place = {};
 };
 inline const char* const kShard = "dispatch.shard";
 
-struct Copy {  // of a whole value; nothing where both are placed together
+// Of a whole value, or on the host of a view, into another; nothing where both are placed together.
+struct Copy {
   ValueId source = -1, target = -1;
+  std::optional<Operand> from = {}, to = {};  // the views
 };
 struct Clear {
   ValueId target = -1;
 };
-// Computation on the host; the report shows it with its reason.
-struct Host {
-  std::string name;
-  // Results are allocated where their shape is known; a function may replace one that is not.
-  std::function<void(const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results,
-                     const SymbolValues&)>
-      run;
+// An op on the host, by its name: what a device cannot do, or the device is the host.
+struct Call {
+  std::string op;
+  Attrs attrs;
   std::vector<Operand> inputs;  // value -1: absent
   std::vector<ValueId> results;
-  std::string reason;
-  const Node* definition = nullptr;  // what it computes, for an engine that knows better
+  std::string reason;                  // why it is not on the device
+  std::vector<InPlace> in_place = {};  // as in Dispatch
+};
+// Writes numbers that a run knows as the elements of a value of the host.
+struct Write {
+  ValueId target = -1;
+  std::vector<Dim> elements;
 };
 // Reads a value back and binds the symbols of its elements.
 struct Fetch {
@@ -166,22 +178,28 @@ struct Loop {
 };
 
 struct Step {
-  std::variant<Dispatch, Copy, Clear, Host, Fetch, Bind, If, Loop> what;
+  std::variant<Dispatch, Copy, Clear, Call, Write, Fetch, Bind, If, Loop> what;
   int node = -1;  // of the graph, for reports and errors
 };
 
-enum class ValueKind { input, weight, constant, state, result, temporary, flag };
+using ValueKind = image::Kind;
 
 struct LoweredValue {
   ValueKind kind = ValueKind::result;
   std::string name;
   TensorType type;
-  int node = -1, result = 0;          // that makes it; -1 for temporaries
   std::optional<Tensor> source = {};  // of constants, and of weights that have one
+  bool on_host = false;               // only the host reads it
 };
 
-// A graph, lowered for a device.
+// A graph, lowered for a device, still in expressions over symbols; build_image makes it data.
 struct Lowered {
+  struct Source {  // an input, weight or state
+    std::string name;
+    TensorType type;
+    ValueId value = -1;                       // -1: no step reads it
+    std::vector<Dim> elements = {};           // of an input that decides shapes
+  };
   struct Output {
     std::string name;
     ValueId value;
@@ -190,12 +208,22 @@ struct Lowered {
   struct Update {
     ValueId state, next;
   };
+  struct Check {
+    DimCheck check;
+    std::string node;
+    std::string running = {};  // the symbol of the body it is in
+  };
   std::vector<LoweredValue> values;
+  Steps bind;  // shape arithmetic that the host computes when a run is bound
   Steps steps;
+  std::vector<Source> inputs, weights, states;
   std::vector<Output> outputs;
   std::vector<Update> updates;
-  ValueId flag = -1;             // the error flag, where a kernel may raise it
-  std::vector<GraphPtr> bodies;  // whose nodes host steps refer to
+  ValueId flag = -1;  // the error flag, where a kernel may raise it
+  std::vector<Check> checks;
+  std::map<std::string, Dim> definitions;  // symbols that stand for expressions
+  SymbolRanges bounds;
+  std::vector<image::Node> nodes;  // by their number in the graph
 };
 
 }  // namespace rlx

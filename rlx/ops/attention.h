@@ -1,7 +1,7 @@
 // What attention and its gradient share: where heads, positions and elements lie.
 #pragma once
 
-#include "rlx/ir/attrs.h"
+#include "rlx/tensor/attrs.h"
 #include "rlx/ir/op_def.h"
 
 namespace rlx {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "rlx/autodiff/gradient.h"
-#include "rlx/codegen/lower_graph.h"
+#include "rlx/compile/lower_graph.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rlx/ops/host_step.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 
@@ -97,7 +96,7 @@ Dispatch scan_dispatch(const Chunked& in, std::vector<Operand> operands,
 template <Kind kKind>
 Steps lower(const LowerSite& site) {
   const DType dtype = site.in(0).dtype;
-  if (is_wide_integer(dtype)) return wide_integers_on_host(site);
+  if (is_wide_integer(dtype)) return site.wide_integers_on_host();
   const Chunked chunks =
       chunked(Rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0))));
   const bool exclusive = site.attrs().get<bool>("exclusive"),

@@ -184,6 +184,7 @@ OpDef rows::elementwise_def(const Row& row, Elementwise scalar, size_t operands)
   def.infer = operands == 3 ? infer_where : infer;
   def.reference = reference;
   def.lower = lower_elementwise;
+  for (size_t i = 0; i < operands; ++i) def.in_place.push_back(i);
   def.elementwise = std::move(scalar);
   def.onnx = row.onnx;
   def.accuracy = {row.ulps, row.absolute_error};

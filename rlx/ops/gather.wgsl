@@ -10,10 +10,10 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let outer = k / params.inner / params.index_count;
 
   let length = i32(params.length);
-  var row = i32(load_indices(n));
-  if (row < 0) { row += length; }
+  let index = i32(load_indices(n));
+  var row = select(index, index + length, index < 0);
   if (row < 0 || row >= length) {
-    raise_flag();
+    raise_flag_at(index);
     row = max(min(row, length - 1), 0);
   }
   if (u32(row) < params.row_first || u32(row) >= params.row_end) { return; }

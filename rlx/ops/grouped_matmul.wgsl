@@ -25,7 +25,9 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let named = vec4<i32>(i32(load_expert(rows.x)), i32(load_expert(rows.y)), i32(load_expert(rows.z)),
                         i32(load_expert(rows.w)));
   let exists = (named >= vec4<i32>(0)) & (named < vec4<i32>(i32(params.experts)));
-  if (!all(exists)) { raise_flag(); }
+  for (var i = 0u; i < 4u; i++) {
+    if (!exists[i]) { raise_flag_at(named[i]); }
+  }
   let expert = select(vec4<u32>(), vec4<u32>(named), exists);
 
   var sums: array<vec4<f32>, 4>;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/codegen/lower_graph.h"
+#include "rlx/compile/lower_graph.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/testing.h"
 
@@ -94,7 +94,7 @@ TEST(Scatter, SumsOfI64AreMadeOnTheHost) {
   graph.output("y", scatter(x, at, updates, 0, "add"));
   const DeviceTraits traits{.name = "test", .device_class = DeviceClass::software};
   const Lowered lowered = lower_graph(graph, traits);
-  const auto* host = std::get_if<Host>(&lowered.steps.list.at(0).what);
+  const auto* host = std::get_if<Call>(&lowered.steps.list.at(0).what);
   ASSERT_TRUE(host);
   EXPECT_EQ(host->reason, "scatter with add of i64 may leave the 32 bits a device has");
 }
@@ -254,8 +254,9 @@ TEST(WriteSlice, MayTakeItsOperandsPlace) {
   const auto* copy = std::get_if<Copy>(&lowered.steps.list.at(0).what);
   const auto* write = std::get_if<Dispatch>(&lowered.steps.list.at(1).what);
   ASSERT_TRUE(copy && write);
-  ASSERT_TRUE(write->in_place);
-  EXPECT_EQ(*write->in_place, std::pair(copy->source, copy->target));
+  ASSERT_EQ(write->in_place.size(), 1u);
+  EXPECT_EQ(write->in_place[0].from, copy->source);
+  EXPECT_EQ(write->in_place[0].to, copy->target);
 }
 
 }  // namespace

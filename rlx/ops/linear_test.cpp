@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rlx/codegen/lower_graph.h"
+#include "rlx/compile/lower_graph.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 

@@ -210,14 +210,10 @@ Steps put_step(const Operand& row, const Operand& stack, const Dim& iteration,
                const DeviceTraits& traits) {
   const Dim size = count(row.shape);
   if (traits.on_host()) {
-    const auto run = [iteration](const std::vector<const Tensor*>& inputs,
-                                 std::vector<Tensor>& results, const SymbolValues& symbols) {
-      if (results[0].count() > 0 && results[0].bytes().data() != inputs[1]->bytes().data())
-        results[0] = inputs[1]->copy();  // the plan could not give the stack a place
-      put_row(*inputs[0], iteration.value(symbols), results[0]);
-    };
-    return Host{
-        "stack_row", run, {row, LowerSite::named(stack, "", Access::read)}, {stack.value}, ""};
+    Operand place = stack;
+    place.shape = row.shape;
+    place.layout = {iteration * size, strides_of(row.shape)};
+    return Copy{row.value, stack.value, row, place};
   }
   Operand to = LowerSite::named(stack, "y", Access::write);
   if (!fits_binding(stack.dtype, stack.shape, traits)) to.window = {iteration * size, size};
@@ -277,36 +273,13 @@ bool can_be_stacked(const LowerSite& site, const Form& form, const Dim& most) {
   return !most.is_number() || most.number() <= kMostRows;
 }
 
-// The loop as one step of the host, whose stacks grow.
-Host loop_on_host(const LowerSite& site, const Dim& most) {
-  const Dim condition = site.node.inputs[1].present() ? host_number(site, 1) : Dim(1);
-  const auto run = [&node = site.node, most, condition](const std::vector<const Tensor*>& inputs,
-                                                        std::vector<Tensor>& results,
-                                                        const SymbolValues& symbols) {
-    Tensor count(DType::i64, {});
-    count.set_integer(0, most.value(symbols));
-    const auto go = Tensor::scalar(DType::boolean, static_cast<double>(condition.value(symbols)));
-    std::vector<const Tensor*> operands = inputs;
-    operands[0] = &count;
-    operands[1] = &go;
-    node.op->reference({*node.op, operands, node.attrs, results, symbols});
-  };
-  Host host{site.node.op->name,
-            run,
-            site.inputs,
-            {},
-            "how many rows while_loop stacks depends on the data",
-            &site.node};
-  for (const Operand& result : site.results) host.results.push_back(result.value);
-  return host;
-}
-
 Steps lower(const LowerSite& site) {
   const Form form(*site.node.op, site.inputs.size(), site.attrs());
   const std::string counter = text("iteration.", site.results[0].value);
   const Dim most = site.node.inputs[0].present() ? max(host_number(site, 0), 0) : kMostIterations;
   const Dim iteration = form.reverse ? most - 1 - Dim(counter) : Dim(counter);
-  if (form.conditional && !can_be_stacked(site, form, most)) return loop_on_host(site, most);
+  if (form.conditional && !can_be_stacked(site, form, most))
+    return site.on_host("how many rows while_loop stacks depends on the data");
   Steps steps;
   std::vector<Operand> inputs{{-1, i64({}), Access::read}};
   for (size_t i = form.first; i < site.inputs.size(); ++i) {

@@ -107,7 +107,7 @@ Operand as_matrix(Operand operand, bool is_row) {
 Steps lower(const LowerSite& site) {
   const DType dtype = site.out().dtype;
   if (dtype == DType::i64 || dtype == DType::u64)
-    return on_host(site, text("matmul of ", dtype, " may leave the 32 bits a device has"));
+    return site.wide_integers_on_host();
   const Form form(site.in(0).shape, site.in(1).shape, site.attrs());
   Product product;
   product.batch = site.out().shape;

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "rlx/codegen/lower_graph.h"
+#include "rlx/compile/lower_graph.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/testing.h"
 

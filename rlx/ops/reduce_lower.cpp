@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "rlx/codegen/shards.h"
-#include "rlx/ops/host_step.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/reduce.h"
 #include "rlx/ops/row_kernel.h"
@@ -254,7 +253,7 @@ Chunks chunks_of(const ReducedRows& rows, const DeviceTraits& traits) {
 Steps lower_reduction(const LowerSite& site, const ReduceFormula& formula) {
   const DType dtype = site.in(0).dtype;
   const bool grows = formula.fold == Fold::sum || formula.fold == Fold::product;
-  if (grows && is_wide_integer(dtype)) return wide_integers_on_host(site);
+  if (grows && is_wide_integer(dtype)) return site.wide_integers_on_host();
   const std::vector<bool> reduced = reduced_axes(site.node.op->name, site.attrs(), site.in(0));
   if (auto steps = lower_in_blocks(site, formula, reduced)) return *std::move(steps);
   const ReducedRows rows = rows_of(site.inputs[0], reduced);

@@ -44,55 +44,93 @@ Dim quotient(const Dims& whole, const Dims& parts) {
   return floor_div(dividend, divisor.is_number() ? divisor : larger(divisor, 1));
 }
 
-// The dims as they were asked for; -1 stays, and a dim that only the run can tell is a symbol.
-Dims wanted_dims(const InferSite& site, bool& is_known) {
-  if (!site.has(1)) return dims_attr(site.attrs, "shape");
+// 1 where the element is `number`, else 0.
+Dim is_number(const Dim& element, int64_t number) {
+  const Dim distance = element - number;
+  return Dim(1) - min(max(distance, distance * Dim(-1)), 1);
+}
+
+// A dim as it was asked for: -1 stays, 0 may copy a dim of the operand.
+struct Wanted {
+  Dim dim;
+  Dim open = 0;  // 1 where it is -1, which only a run may know
+};
+
+std::vector<Wanted> wanted_dims(const InferSite& site) {
+  std::vector<Wanted> wanted;
+  if (!site.has(1)) {
+    for (const Dim& dim : dims_attr(site.attrs, "shape"))
+      wanted.push_back({dim, dim.is(-1) ? Dim(1) : Dim(0)});
+    return wanted;
+  }
   const TensorType& type = site.in(1);
   require(is_integer(type.dtype) && rank(type) == 1,
           "reshape: the shape must be a list of integers, got ", type);
   const Dims& from = site.in(0).shape;
   const bool zero_copies = !site.attrs.get<bool>("allowzero");
-  Dims wanted;
   for (const Dim& element : site.host(1).elements) {
     const size_t at = wanted.size();
     if (element.is(0) && zero_copies) {
       require(at < from.size(), "reshape: dim ", at, " is 0, which copies a dim that ", site.in(0),
               " does not have");
-      wanted.push_back(from[at]);
+      wanted.push_back({from[at]});
     } else if (!element.is_number() && may_be_negative(element)) {
-      wanted.push_back(site.fresh());  // it may be -1 or 0, so only the run knows the dim
-      is_known = false;
+      const bool copies = zero_copies && at < from.size();
+      wanted.push_back({copies ? element + is_number(element, 0) * from[at] : element,
+                        is_number(element, -1)});
     } else {
-      wanted.push_back(element);
+      wanted.push_back({element, element.is(-1) ? Dim(1) : Dim(0)});
     }
   }
   return wanted;
+}
+
+// The dims where only a run knows which of them is -1, if any.
+Dims dims_of_a_run(const InferSite& site, const std::vector<Wanted>& wanted) {
+  Dim others = 1, opens = 0;
+  for (const Wanted& each : wanted) {
+    others = others * larger(each.dim + each.open * Dim(2), 0);  // 1 where it is -1
+    opens = opens + each.open;
+  }
+  site.at_most(opens, 1, "dims of the shape that are -1");
+  const Dim rest = floor_div(count(site.in(0).shape), larger(others, 1));
+  Dims shape;
+  for (const Wanted& each : wanted)
+    shape.push_back(each.open.is(0) ? each.dim
+                                    : site.define(each.dim + each.open * (rest + Dim(1))));
+  return shape;
 }
 
 Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   require(site.attrs.has("shape") != site.has(1),
           "reshape: takes the shape as attribute or as operand, and one of them");
+  const std::vector<Wanted> wanted = wanted_dims(site);
+  Dims shape, rest;
+  size_t open = wanted.size(), opens = 0;
   bool is_known = true;
-  Dims shape = wanted_dims(site, is_known);
-  const Dims wanted = shape;
-  const auto is_open = [](const Dim& dim) { return dim.is(-1); };
-  require(std::count_if(shape.begin(), shape.end(), is_open) <= 1, "reshape: more than one dim of ",
-          wanted, " is -1");
-  for (const Dim& dim : shape)
-    require(!dim.is_number() || dim.number() >= -1, "reshape: dim ", dim, " of ", wanted,
-            " is negative");
-  const auto open = std::find_if(shape.begin(), shape.end(), is_open);
-  if (open != shape.end() && !is_known) {
-    *open = site.fresh();
-  } else if (open != shape.end()) {
-    Dims rest(shape.begin(), open);
-    rest.insert(rest.end(), open + 1, shape.end());
-    require(!count(rest).is(0), "reshape: -1 can be anything in ", wanted, ", another dim is 0");
-    *open = quotient(x.shape, rest);
+  for (size_t d = 0; d < wanted.size(); ++d) {
+    shape.push_back(wanted[d].dim);
+    is_known &= wanted[d].open.is_number();
+    if (!wanted[d].open.is(1)) {
+      rest.push_back(wanted[d].dim);
+      continue;
+    }
+    opens += 1;
+    open = d;
   }
-  if (is_known)
-    site.equal(count(x.shape), count(shape), text("elements of ", x, " and of ", wanted));
+  const Dims asked = shape;
+  require(opens <= 1, "reshape: more than one dim of ", asked, " is -1");
+  for (const Dim& dim : shape)
+    require(!dim.is_number() || dim.number() >= -1, "reshape: dim ", dim, " of ", asked,
+            " is negative");
+  if (!is_known) {
+    shape = dims_of_a_run(site, wanted);
+  } else if (open < wanted.size()) {
+    require(!count(rest).is(0), "reshape: -1 can be anything in ", asked, ", another dim is 0");
+    shape[open] = quotient(x.shape, rest);
+  }
+  site.equal(count(x.shape), count(shape), text("elements of ", x, " and of ", asked));
   return {{x.dtype, shape}};
 }
 

@@ -305,7 +305,7 @@ constexpr const char* kTooFar = "its coordinates leave the 32 bits a device has"
 }  // namespace
 
 Steps lower_resize(const LowerSite& site, const std::vector<ResizedAxis>& axes) {
-  if (may_overflow(axes)) return on_host(site, kTooFar);
+  if (may_overflow(axes)) return site.on_host(kTooFar);
   const Attrs& attrs = site.attrs();
   const DType dtype = site.out().dtype;
   const std::string type = site.compute_type(dtype);
@@ -327,7 +327,7 @@ Steps lower_resize(const LowerSite& site, const std::vector<ResizedAxis>& axes) 
 }
 
 Steps lower_resize_gradient(const LowerSite& site, const std::vector<ResizedAxis>& axes) {
-  if (may_overflow(axes)) return on_host(site, kTooFar);
+  if (may_overflow(axes)) return site.on_host(kTooFar);
   std::vector<size_t> resized;
   for (size_t d = axes.size(); d-- > 0;)
     if (axes[d].resized) resized.push_back(d);

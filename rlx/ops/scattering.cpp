@@ -210,7 +210,7 @@ Steps lower_scatter(const LowerSite& site, const Scattering& scattering) {
   const TensorType& y = site.out();
   const Reduction& reduction = reduction_of(site.node.op->name, site.attrs());
   if (reduction.grows && (y.dtype == DType::i64 || y.dtype == DType::u64))
-    return on_host(site, text(site.node.op->name, " with ", reduction.name, " of ", y.dtype,
+    return site.on_host(text(site.node.op->name, " with ", reduction.name, " of ", y.dtype,
                               " may leave the 32 bits a device has"));
   const int64_t variant = choose_variant(site, scattering, reduction);
   if (variant == all_at_once && replaces(reduction)) return replace_all_at_once(site, scattering);
@@ -229,7 +229,7 @@ Steps lower_scatter(const LowerSite& site, const Scattering& scattering) {
   if (!wide && is_whole(site, 0)) {
     steps.add(Copy{source, target.value});
     if (site.inputs[1].value != source && site.inputs[2].value != source)
-      dispatch.in_place = {source, target.value};
+      dispatch.in_place = {{source, target.value}};
   } else {
     steps.add(copy_view(site.inputs[0], target, site.traits));
   }

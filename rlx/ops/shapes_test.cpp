@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "rlx/codegen/lower_graph.h"
+#include "rlx/compile/lower_graph.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/testing.h"
 

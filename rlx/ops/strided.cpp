@@ -20,15 +20,4 @@ Operand flat(Operand operand) {
   return operand;
 }
 
-Steps on_host(const LowerSite& site, const std::string& reason) {
-  const Node& node = site.node;
-  const auto run = [&node](const std::vector<const Tensor*>& inputs, std::vector<Tensor>& results,
-                           const SymbolValues& symbols) {
-    node.op->reference({*node.op, inputs, node.attrs, results, symbols});
-  };
-  std::vector<ValueId> results;
-  for (const Operand& result : site.results) results.push_back(result.value);
-  return Host{node.op->name, run, site.inputs, results, reason, &node};
-}
-
 }  // namespace rlx

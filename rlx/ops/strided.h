@@ -15,7 +15,4 @@ Operand flat(Operand operand);
 // The elements from `first` to the one `extents` times `strides` further on, as a window to bind.
 Operand::Window window_of(const Dim& first, const Dims& extents, const Dims& strides);
 
-// Runs the node's reference on the host: for what the device's 32 bits cannot compute.
-Steps on_host(const LowerSite& site, const std::string& reason);
-
 }  // namespace rlx

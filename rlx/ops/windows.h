@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rlx/ir/attrs.h"
+#include "rlx/tensor/attrs.h"
 #include "rlx/ir/op_def.h"
 
 namespace rlx {

@@ -141,7 +141,7 @@ Steps lower(const LowerSite& site) {
   Steps steps;
   if (is_whole(site, 0)) {
     steps.add(Copy{x, y});
-    if (site.inputs[1].value != x) dispatch.in_place = {x, y};
+    if (site.inputs[1].value != x) dispatch.in_place = {{x, y}};
   } else {
     steps.add(copy_view(site.inputs[0], site.results[0], site.traits));
   }
@@ -172,6 +172,7 @@ const OpDef& write_slice_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .in_place = {0},
   };
   return op;
 }

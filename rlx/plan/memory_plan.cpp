@@ -2,81 +2,15 @@
 
 #include <algorithm>
 
-#include "rlx/lower/storage.h"
+#include "rlx/image/uses.h"
 
 namespace rlx {
 namespace {
 
-struct Life {
-  int first = -1, last = -1;  // instructions; -1: never
-};
-
-bool is_activation(const LoweredValue& value) {
-  return value.kind == ValueKind::result || value.kind == ValueKind::temporary;
-}
-
-// A value that a loop's body touches but did not make lives until the loop ends.
-std::vector<Life> lives_of(const Lowered& lowered, const std::vector<Instruction>& list) {
-  std::vector<Life> lives(lowered.values.size());
-  const auto touch = [&](ValueId value, int at) {
-    Life& life = lives[size_t(value)];
-    if (life.first < 0) life.first = at;
-    life.last = std::max(life.last, at);
-  };
-  for (int at = 0; at < static_cast<int>(list.size()); ++at) {
-    if (list[size_t(at)].kind != Instruction::Kind::step) continue;
-    const StepUse use = use_of(*list[size_t(at)].step, lowered.flag);
-    for (const ValueId value : use.reads) touch(value, at);
-    for (const ValueId value : use.writes) touch(value, at);
-  }
-  for (int at = 0; at < static_cast<int>(list.size()); ++at) {
-    const Instruction& back = list[size_t(at)];
-    if (back.kind != Instruction::Kind::jump || static_cast<int>(back.target) > at) continue;
-    const int begin = static_cast<int>(back.target);
-    for (Life& life : lives)
-      if (life.first >= 0 && life.first < begin && life.last >= begin)
-        life.last = std::max(life.last, at);
-  }
-  const int end = static_cast<int>(list.size());
-  for (const Lowered::Output& output : lowered.outputs) touch(output.value, end);
-  return lives;
-}
-
-// A result may take its operand's place when nothing reads the operand afterwards; a state's place
-// when it is the state's next value.
-void place_in_place(const Lowered& lowered, const std::vector<Instruction>& list,
-                    std::vector<Life>& lives, std::vector<ValueId>& root) {
-  for (int at = 0; at < static_cast<int>(list.size()); ++at) {
-    if (list[size_t(at)].kind != Instruction::Kind::step) continue;
-    const auto* dispatch = std::get_if<Dispatch>(&list[size_t(at)].step->what);
-    if (!dispatch || !dispatch->in_place) continue;
-    const ValueId from = dispatch->in_place->first, to = dispatch->in_place->second;
-    const LoweredValue& source = lowered.values[size_t(from)];
-    const ValueId place = root[size_t(from)];
-    const bool shared = std::any_of(root.begin(), root.end(), [&](const ValueId& other) {
-      return other == place && &other != &root[size_t(place)] && &other != &root[size_t(from)];
-    });
-    if (shared || root[size_t(to)] != to) continue;
-    bool dies = lives[size_t(from)].last <= at && is_activation(source);
-    if (lowered.values[size_t(place)].kind == ValueKind::state) {
-      const bool next = std::any_of(lowered.updates.begin(), lowered.updates.end(),
-                                    [&](const Lowered::Update& update) {
-                                      return update.state == place && update.next == to;
-                                    });
-      // The update's own copy is the last touch of a state.
-      const int copy = lives[size_t(place)].last;
-      bool read_later = false;
-      for (int later = at + 1; later < copy; ++later)
-        if (list[size_t(later)].kind == Instruction::Kind::step)
-          for (const ValueId value : use_of(*list[size_t(later)].step, lowered.flag).reads)
-            read_later |= value == from;
-      dies = next && !read_later;
-    }
-    if (!dies) continue;
-    root[size_t(to)] = place;
-    lives[size_t(place)].last = std::max(lives[size_t(place)].last, lives[size_t(to)].last);
-  }
-}
+using image::Image;
+using image::Kind;
+using image::Life;
+using image::ValueId;
 
 // The free slot that grows least by taking `bytes`, or a new one.
 int take_slot(std::vector<int>& free, std::vector<int64_t>& slot_bytes, int64_t bytes) {
@@ -99,41 +33,53 @@ int take_slot(std::vector<int>& free, std::vector<int64_t>& slot_bytes, int64_t 
   return slot;
 }
 
+bool is_activation(const image::Value& value) {
+  return value.kind == Kind::result || value.kind == Kind::temporary;
+}
+
+// A value lives as long as all that share its place.
+std::vector<Life> lives_of_places(const Image& image) {
+  std::vector<Life> lives = image::lives_of(image, image.run);
+  for (size_t v = 0; v < lives.size(); ++v) {
+    const auto place = size_t(image.values[v].place);
+    if (place == v || lives[v].first < 0) continue;
+    Life& life = lives[place];
+    life.first = life.first < 0 ? lives[v].first : std::min(life.first, lives[v].first);
+    life.last = std::max(life.last, lives[v].last);
+  }
+  return lives;
+}
+
 }  // namespace
 
-MemoryPlan plan_memory(const Lowered& lowered, const DeviceTraits& traits,
-                       const SymbolRanges& ranges) {
-  const size_t size = lowered.values.size();
-  const std::vector<Instruction> list = flatten(lowered.steps);
-  std::vector<Life> lives = lives_of(lowered, list);
+MemoryPlan plan_memory(const Image& image, const image::Cells& cells) {
+  const size_t size = image.values.size();
+  const std::vector<Interval> ranges = image::ranges_of(image.numbers, cells);
   MemoryPlan plan;
   plan.slot_of.assign(size, -1);
-  for (size_t v = 0; v < size; ++v) {
-    const LoweredValue& value = lowered.values[v];
-    plan.root.push_back(static_cast<ValueId>(v));
-    const Interval bytes =
-        bytes_of(value.type.dtype, count(value.type.shape), traits).range(ranges);
-    plan.bytes_of.push_back(bytes.high == kUnbounded ? -1 : std::max<int64_t>(bytes.high, 0));
+  for (const image::Value& value : image.values) {
+    const int64_t high = ranges[size_t(value.bytes)].high;
+    plan.bytes_of.push_back(high == kUnbounded ? -1 : std::max<int64_t>(high, 0));
   }
-  place_in_place(lowered, list, lives, plan.root);
-
-  std::vector<std::vector<ValueId>> born(list.size() + 1), dying(list.size() + 1);
+  const std::vector<Life> lives = lives_of_places(image);
+  const size_t end = image.run.size();
+  std::vector<std::vector<ValueId>> born(end + 1), dying(end + 1);
   for (size_t v = 0; v < size; ++v) {
-    if (!is_activation(lowered.values[v]) || lives[v].first < 0 ||
-        plan.root[v] != static_cast<ValueId>(v))
+    const image::Value& value = image.values[v];
+    if (!is_activation(value) || value.on_host || lives[v].first < 0 ||
+        size_t(value.place) != v || plan.bytes_of[v] < 0)
       continue;
-    if (plan.bytes_of[v] < 0) continue;
     born[size_t(lives[v].first)].push_back(static_cast<ValueId>(v));
     dying[size_t(lives[v].last)].push_back(static_cast<ValueId>(v));
   }
   std::vector<int> free;
-  for (size_t at = 0; at <= list.size(); ++at) {
+  for (size_t at = 0; at <= end; ++at) {
     for (const ValueId value : born[at])
       plan.slot_of[size_t(value)] =
           take_slot(free, plan.slot_bytes, std::max<int64_t>(plan.bytes_of[size_t(value)], 4));
     for (const ValueId value : dying[at]) free.push_back(plan.slot_of[size_t(value)]);
   }
-  for (size_t v = 0; v < size; ++v) plan.slot_of[v] = plan.slot_of[size_t(plan.root[v])];
+  for (size_t v = 0; v < size; ++v) plan.slot_of[v] = plan.slot_of[size_t(image.values[v].place)];
   for (const int64_t bytes : plan.slot_bytes) plan.peak_bytes += bytes;
   return plan;
 }

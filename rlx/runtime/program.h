@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rlx/ir/evaluate.h"
+#include "rlx/plan/memory_plan.h"
 #include "rlx/runtime/device.h"
 
 namespace rlx {
@@ -47,8 +48,8 @@ class BoundRun {
 
  private:
   friend class Program;
-  std::shared_ptr<const Compiled> compiled_;
-  std::shared_ptr<Executable> executable_;
+  std::shared_ptr<const image::Image> image_;
+  ExecutablePtr executable_;
   RunRequest request_;
 };
 
@@ -67,33 +68,50 @@ class Program {
     executable_->set_weight(name, tensor);
   }
   Tensor read_state(const std::string& name) const { return executable_->read_state(name); }
+  void read_state_async(const std::string& name, Receive<Tensor> done) const {
+    executable_->read_state_async(name, std::move(done));
+  }
   void write_state(const std::string& name, const Tensor& tensor) {
     executable_->write_state(name, tensor);
   }
-  void reset_state();  // all of it, to zeros
+  void reset_state();  // all of it, to what it starts as
 
   std::vector<Description> inputs() const;
   std::vector<Description> outputs() const;
   std::vector<Description> weights() const;
   std::vector<Description> states() const;
-  const SymbolRanges& symbols() const { return compiled_->bounds; }
+  SymbolRanges symbols() const;  // those with bounds
   const Device& device() const { return device_; }
   Counters counters() const { return executable_->counters(); }
-  const Graph& graph() const { return compiled_->graph; }
-  const Lowered& lowered() const { return compiled_->lowered; }
-  // Where values would lie under a binding, before anything is allocated.
+  const image::Image& image() const { return *image_; }
+  // Where values would lie with these values of symbols, before anything is allocated.
   MemoryPlan memory_plan(const SymbolValues& symbols) const;
 
  private:
-  friend Program compile(const Graph& graph, const CompileOptions& options);
+  friend void prepare_async(const Device& device, image::Image image,
+                            image::Implementations implementations, int64_t memory_budget,
+                            Receive<Program> done);
   RunRequest request_for(const TensorMap& inputs, const RunOptions& options) const;
-  std::vector<Description> describe(bool (*kind)(const Node&)) const;
 
   Device device_;
-  std::shared_ptr<const Compiled> compiled_;
-  std::shared_ptr<Executable> executable_;
+  std::shared_ptr<const image::Image> image_;
+  ExecutablePtr executable_;
 };
 
-Program compile(const Graph& graph, const CompileOptions& options = {});
+// The compiler runs at once; what the device must prepare is ready when `done` is called. Natively
+// that happens while somebody waits for the device.
+void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done);
+Program compile(const Graph& graph, const CompileOptions& options = {});  // waits
+
+// The image that compile would prepare.
+image::Image compile_image(const Graph& graph, const CompileOptions& options = {});
+// An image made ready on a device; `ops` has what its calls name.
+void prepare_async(const Device& device, image::Image image, const OpSet& ops,
+                   int64_t memory_budget, Receive<Program> done);
+Program prepare(const Device& device, image::Image image, const OpSet& ops,
+                int64_t memory_budget = 0);  // waits
+
+// The cells of an image with these symbols set, as far as they are known.
+image::Cells cells_of(const image::Image& image, const SymbolValues& symbols);
 
 }  // namespace rlx

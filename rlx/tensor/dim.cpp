@@ -14,56 +14,6 @@ struct Dim::Atom {
   Dim a, b;
 };
 
-namespace {
-
-int64_t checked_add(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  if (__builtin_add_overflow(a, b, &sum))
-    fail(ErrorKind::limit, "a size of ", a, " + ", b, " does not fit 64 bits");
-  return sum;
-}
-
-int64_t checked_mul(int64_t a, int64_t b) {
-  int64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product))
-    fail(ErrorKind::limit, "a size of ", a, " * ", b, " does not fit 64 bits");
-  return product;
-}
-
-int64_t mod_number(int64_t a, int64_t b) {
-  if (b == 0) fail(ErrorKind::invalid_graph, "a dimension divides by zero");
-  if (b == -1) return 0;  // the smallest number has no quotient
-  const int64_t rest = a % b;
-  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-int64_t floor_div_number(int64_t a, int64_t b) {
-  if (b == 0) fail(ErrorKind::invalid_graph, "a dimension divides by zero");
-  if (b == -1) return checked_mul(a, -1);
-  const int64_t quotient = a / b;
-  return quotient - ((a % b != 0) && ((a < 0) != (b < 0)));
-}
-
-// Interval arithmetic that keeps "unbounded" unbounded.
-int64_t bounded_add(int64_t a, int64_t b) {
-  if (a == kUnbounded || b == kUnbounded) return kUnbounded;
-  if (a == -kUnbounded || b == -kUnbounded) return -kUnbounded;
-  return checked_add(a, b);
-}
-int64_t bounded_mul(int64_t a, int64_t b) {
-  if (a == 0 || b == 0) return 0;
-  if (a == kUnbounded || b == kUnbounded || a == -kUnbounded || b == -kUnbounded)
-    return ((a < 0) == (b < 0)) ? kUnbounded : -kUnbounded;
-  return checked_mul(a, b);
-}
-Interval multiply(Interval x, Interval y) {
-  const int64_t corners[] = {bounded_mul(x.low, y.low), bounded_mul(x.low, y.high),
-                             bounded_mul(x.high, y.low), bounded_mul(x.high, y.high)};
-  return {*std::min_element(corners, corners + 4), *std::max_element(corners, corners + 4)};
-}
-
-}  // namespace
-
 bool is_symbol_name(const std::string& name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '.') return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
@@ -146,31 +96,44 @@ Interval Dim::atom_range(const Atom& atom, const SymbolRanges& ranges) {
   const Interval a = atom.a.range(ranges), b = atom.b.range(ranges);
   switch (atom.function) {
     case Function::min:
-      return {std::min(a.low, b.low), std::min(a.high, b.high)};
+      return interval_min(a, b);
     case Function::max:
-      return {std::max(a.low, b.low), std::max(a.high, b.high)};
+      return interval_max(a, b);
     case Function::mod:
-      return {0, b.high == kUnbounded ? kUnbounded : std::max<int64_t>(b.high - 1, 0)};
+      return interval_mod(a, b);
     default:
-      break;
+      return interval_floor_div(a, b);
   }
-  if (b.low <= 0) return {-kUnbounded, kUnbounded};  // a divisor that may be zero says nothing
-  const auto divide = [](int64_t x, int64_t y) {
-    if (x == kUnbounded || x == -kUnbounded) return x;
-    return y == kUnbounded ? int64_t{x < 0 ? -1 : 0} : floor_div_number(x, y);
-  };
-  return {std::min(divide(a.low, b.low), divide(a.low, b.high)),
-          std::max(divide(a.high, b.low), divide(a.high, b.high))};
 }
 
 Interval Dim::range(const SymbolRanges& ranges) const {
   Interval sum{constant_, constant_};
   for (const Term& term : terms_) {
     Interval product{term.coefficient, term.coefficient};
-    for (const AtomPtr& atom : term.factors) product = multiply(product, atom_range(*atom, ranges));
-    sum = {bounded_add(sum.low, product.low), bounded_add(sum.high, product.high)};
+    for (const AtomPtr& atom : term.factors) product = interval_product(product, atom_range(*atom, ranges));
+    sum = interval_sum(sum, product);
   }
   return sum;
+}
+
+int32_t Dim::build(Builder& builder) const {
+  std::optional<int32_t> sum;
+  const auto add = [&](int32_t part) { sum = sum ? builder.sum(*sum, part) : part; };
+  for (const Term& term : terms_) {
+    std::optional<int32_t> product;
+    for (const AtomPtr& atom : term.factors) {
+      const int32_t factor = atom->function == Function::symbol
+                                 ? builder.symbol(atom->key)
+                                 : builder.call(atom->function, atom->a.build(builder),
+                                                atom->b.build(builder));
+      product = product ? builder.product(*product, factor) : factor;
+    }
+    if (term.coefficient != 1)
+      product = builder.product(*product, builder.number(term.coefficient));
+    add(*product);
+  }
+  if (constant_ != 0 || !sum) add(builder.number(constant_));
+  return *sum;
 }
 
 Dim Dim::substitute(const std::map<std::string, Dim>& by) const {

@@ -10,19 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "rlx/tensor/interval.h"
+
 namespace rlx {
 
 using SymbolValues = std::map<std::string, int64_t>;
 
-struct Interval {
-  int64_t low = 0, high = 0;
-};
 // What is known of symbols before they are bound; one that is missing is in [0, unbounded).
 using SymbolRanges = std::map<std::string, Interval>;
-constexpr int64_t kUnbounded = INT64_MAX;
 
 class Dim {
  public:
+  enum class Function { symbol, floor_div, mod, min, max };
   Dim(int64_t number = 0) : constant_(number) {}  // NOLINT(google-explicit-constructor)
   Dim(int number) : constant_(number) {}          // NOLINT(google-explicit-constructor)
   Dim(size_t number)
@@ -47,6 +46,16 @@ class Dim {
   int64_t value(const SymbolValues& symbols) const;
   // The interval the value lies in; `high` is kUnbounded where a symbol has no bound.
   Interval range(const SymbolRanges& ranges) const;
+  // Says the expression in the words of somebody else, whose values are numbered.
+  struct Builder {
+    virtual ~Builder() = default;
+    virtual int32_t number(int64_t value) = 0;
+    virtual int32_t symbol(const std::string& name) = 0;
+    virtual int32_t sum(int32_t a, int32_t b) = 0;
+    virtual int32_t product(int32_t a, int32_t b) = 0;
+    virtual int32_t call(Function function, int32_t a, int32_t b) = 0;
+  };
+  int32_t build(Builder& builder) const;
   // Replaces symbols by expressions.
   Dim substitute(const std::map<std::string, Dim>& by) const;
 
@@ -69,7 +78,6 @@ class Dim {
     int64_t coefficient = 1;
     std::vector<AtomPtr> factors;  // sorted by key
   };
-  enum class Function { symbol, floor_div, mod, min, max };
 
   static Dim of_atom(Function function, std::string name, const Dim& a, const Dim& b);
   static int compare(const Term& a, const Term& b);

@@ -224,7 +224,11 @@ Tensor Tensor::reshaped(Shape shape) const {
   return {dtype_, std::move(shape), storage_, offset_};
 }
 
-Tensor Tensor::first(Shape shape) const { return {dtype_, std::move(shape), storage_, offset_}; }
+Tensor Tensor::first(Shape shape) const { return part(0, std::move(shape)); }
+Tensor Tensor::part(int64_t element, Shape shape) const {
+  return {dtype_, std::move(shape), storage_,
+          offset_ + static_cast<size_t>(element * bytes_of(dtype_))};
+}
 
 Tensor Tensor::copy() const {
   Tensor copy(dtype_, shape_);

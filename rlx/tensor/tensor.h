@@ -84,6 +84,7 @@ class Tensor {
 
   Tensor reshaped(Shape shape) const;  // the same bytes
   Tensor first(Shape shape) const;     // as many of them as the shape needs
+  Tensor part(int64_t element, Shape shape) const;  // the same, from an element on
   Tensor copy() const;
   // Itself, or a copy where a file has it at an address from which data() cannot be read.
   Tensor aligned() const;

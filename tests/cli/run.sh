@@ -69,8 +69,8 @@ END
 
 # The command line.
 claim "the version" 0 '^rlx [0-9]+\.[0-9]+' -- --version
-claim "help names the commands" 0 'run' 'inspect' 'devices' 'compare' 'ops' 'demo' 'Exits with' -- --help
-for command in run inspect convert devices compare demo; do
+claim "help names the commands" 0 'run' 'inspect' 'compile' 'devices' 'compare' 'ops' 'demo' 'Exits with' -- --help
+for command in run inspect compile convert devices compare demo; do
   claim "help of $command has an example" 0 "rlx $command" 'Example' -- "$command" --help
 done
 claim "no command is wrong usage" 2 '^rlx: A command is required' --
@@ -167,6 +167,32 @@ claim "where there is no place for them, tensors are named" 1 "^rlx: cannot writ
 holds "a write that fails is told and leaves nothing" bash -c "trap '' XFSZ; ulimit -f 1
   ! '$rlx' convert '$encoder' full.rlx 2>err.txt && grep -q \"^rlx: cannot write 'full.safetensors'\" err.txt && ! ls -A | grep full"
 
+# Images: what compile writes runs as the graph does.
+claim "a graph is compiled to an image" 0 '^double\.rlxi: 1 steps, 0 kernels, for cpu$' -- compile double.rlx --device cpu --out double.rlxi
+claim "which runs" 0 'y +f32\[2, 2\]' '2 4 6 8' -- run double.rlxi --input 'x=[[1, 2], [3, 4]]'
+claim "takes --bind" 0 'y +f32\[5, 2\]' -- run double.rlxi --bind n=5
+claim "asks for it" 1 "^rlx: input 'x' .*--bind n=NUMBER" -- run double.rlxi
+claim "lists its outputs" 1 "^rlx: there is no output 'q'; there is y" -- run double.rlxi --bind n=1 --output q
+claim "and is shown" 0 '^image 1  cpu' '^  v0  input' 'call add  reads v0, v0' '^  y  f32\[n, 2\]' -- inspect double.rlxi
+cp out.txt image.txt
+claim "as inspect would have it" 0 -- inspect double.rlx --image
+holds "to the letter" cmp out.txt image.txt
+claim "a model with weights is one file" 0 '^encoder\.rlxi: [0-9]+ steps' -- compile "$encoder" --device cpu --out encoder.rlxi
+claim "the graph" 0 '"probabilities"' -- run "$encoder" --device cpu --bind batch=2 --bind seq=5 --format json
+cp out.txt graph.json
+claim "and the image" 0 '"probabilities"' -- run encoder.rlxi --bind batch=2 --bind seq=5 --format json
+holds "give the same" cmp out.txt graph.json
+claim "bounds of symbols are in the image" 1 "'seq' lies in 1\.\.64" -- run encoder.rlxi --bind seq=65 --bind batch=1
+head -c 5000 encoder.rlxi >cut.rlxi
+claim "a truncated image is refused" 1 '^rlx: cut\.rlxi: the image has [0-9]+ bytes, the file has 5000' -- run cut.rlxi
+{ head -c 3000 encoder.rlxi; printf X; tail -c +3002 encoder.rlxi; } >damaged.rlxi
+claim "a damaged image is refused" 1 '^rlx: damaged\.rlxi: .*damaged' -- inspect damaged.rlxi
+cp double.rlx named.rlxi
+claim "a graph is no image" 1 '^rlx: named\.rlxi: .*image' -- run named.rlxi
+claim "an image is no graph" 1 '^rlx: double\.rlxi is an image, and a graph is needed here' -- compare double.rlxi --devices cpu,cpu --bind n=1
+claim "what needs the graph says so" 2 '^rlx: --check-nan: needs a graph, and double\.rlxi is an image' -- run double.rlxi --bind n=1 --check-nan
+claim "another ending is wrong usage of compile" 2 "^rlx: --out: 'double\.bin' does not end in \.rlxi" -- compile double.rlx --out double.bin
+
 # Graphs and devices.
 claim "inspect shows what is in a graph" 0 'ids +i64\[batch, seq\]' 'probabilities' 'seq in 1\.\.64' '2 attention' 'of [0-9]+ parameters' 'at the peak' -- inspect "$encoder"
 claim "inspect asks for what it needs to plan" 0 '--bind n=NUMBER' -- inspect double.rlx
@@ -201,6 +227,13 @@ for adapter in "${adapters[@]}"; do
   claim "$adapter agrees with the CPU" 0 "cpu and $adapter agree" -- compare "$encoder" --devices "cpu,$adapter" --bind batch=2 --bind seq=7
   claim "$adapter reports its dispatches" 0 'dispatches' 'workgroups' 'pipelines compiled: [1-9]' 'readback' -- run "$encoder" --device "$adapter" --bind batch=1 --bind seq=4 --report
   claim "$adapter is inspected" 0 "on $adapter" 'dispatch' 'kernels' -- inspect "$encoder" --device "$adapter"
+  claim "$adapter has images" 0 "^$adapter\.rlxi: [0-9]+ steps, [1-9][0-9]* kernels, for $adapter\$" -- compile "$encoder" --device "$adapter" --out "$adapter.rlxi"
+  claim "$adapter runs a graph" 0 '"probabilities"' -- run "$encoder" --device "$adapter" --bind batch=2 --bind seq=5 --format json
+  cp out.txt graph.json
+  claim "$adapter runs its image" 0 '"probabilities"' -- run "$adapter.rlxi" --bind batch=2 --bind seq=5 --format json
+  holds "$adapter gives the same from both" cmp out.txt graph.json
+  claim "$adapter refuses the CPU's image" 1 "^rlx: the image was built for 'cpu' and cannot run on '$adapter'" -- run double.rlxi --device "$adapter" --bind n=1
+  claim "the CPU refuses the image of $adapter" 1 "^rlx: the image was built for '$adapter' and cannot run on 'cpu'" -- run "$adapter.rlxi" --device cpu --bind batch=1 --bind seq=4
   claim "$adapter finds the first NaN" 1 "^rlx: node 'root'" -- run root.rlx --device "$adapter" --input 'x=[-1, 2, -3]' --check-nan
   claim "$adapter rounds otherwise, which no tolerance makes a difference" 1 "cpu and $adapter differ first at node '.*' \\(" 'at \[.* on cpu, ' -- compare "$encoder" --devices "cpu,$adapter" --bind batch=2 --bind seq=7 --tolerance 0
   claim "$adapter doubles to the bit" 0 "to the bit" -- compare double.rlx --devices "cpu,$adapter" --bind n=3 --tolerance 0

@@ -1,45 +1,84 @@
 #include "rlx/backend/cpu/cpu_backend.h"
 
+#include <algorithm>
 #include <cstring>
-#include <map>
 #include <mutex>
+#include <set>
 
+#include "rlx/backend/cpu/cpu_memory.h"
 #include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/base/clock.h"
+#include "rlx/image/uses.h"
 
 namespace rlx {
 namespace {
 
-class CpuMemory : public DeviceMemory {
+using image::Kind;
+using image::ValueId;
+
+class CpuTensor : public DeviceMemory {
  public:
-  explicit CpuMemory(Tensor tensor) : tensor_(std::move(tensor)) {}
+  explicit CpuTensor(Tensor tensor) : tensor_(std::move(tensor)) {}
   Tensor read(DType, const Shape& shape) override { return tensor_.reshaped(shape); }
+  void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) override {
+    done(read(dtype, shape));
+  }
 
  private:
   Tensor tensor_;
 };
 
+// A list of steps made ready: what is the same in every run is found once.
+struct ReadySteps {
+  struct Ready {
+    PreparedCall call;               // of a call
+    bool reads_inputs = false;       // its operands change with every run
+    bool is_told = false;            // its sizes change within a run
+    uint64_t placed = 0;             // for which binding its operands were found
+    std::vector<ValueId> states;     // that it writes
+    image::StridedCopy copy;         // of a copy of views
+  };
+  const image::Steps* steps = nullptr;
+  std::vector<Ready> ready;
+};
+
+// The cells that steps tell, and all that depends on them.
+std::set<image::Number> told_cells(const image::Image& image) {
+  std::set<image::Number> told;
+  const auto add = [&](const image::Steps& steps) {
+    for (const image::Step& step : steps) {
+      if (const auto* fetch = std::get_if<image::Fetch>(&step.what))
+        told.insert(fetch->elements.begin(), fetch->elements.end());
+      if (const auto* bind = std::get_if<image::Bind>(&step.what)) {
+        told.insert(bind->number);
+        told.insert(bind->forget.begin(), bind->forget.end());
+      }
+      if (const auto* call = std::get_if<image::Call>(&step.what))
+        for (const image::Call::Told& each : call->told) told.insert(each.number);
+    }
+  };
+  add(image.once);
+  add(image.run);
+  for (const image::Instruction& code : image.numbers.code)
+    if (told.count(code.a) || told.count(code.b)) told.insert(code.result);
+  return told;
+}
+
 class CpuExecutable : public Executable {
  public:
-  CpuExecutable(std::shared_ptr<const Compiled> compiled, const DeviceTraits& traits)
-      : compiled_(std::move(compiled)), traits_(traits), list_(flatten(compiled_->lowered.steps)) {
-    values_.resize(compiled_->lowered.values.size());
-    std::map<std::string, size_t> order;
-    for (const Node& node : compiled_->graph.nodes())
-      if (is_input(node)) order.emplace(node.name, order.size());
-    inputs_.resize(order.size());
-    for (size_t v = 0; v < values_.size(); ++v) {
-      const LoweredValue& value = compiled_->lowered.values[v];
-      if (value.kind == ValueKind::input) inputs_[order.at(value.name)].push_back(v);
-      if (value.kind == ValueKind::weight || value.kind == ValueKind::constant) {
-        if (value.source)
-          values_[v] = value.source->aligned();
-        else
-          missing_weights_.push_back(v);
-      }
-      if (value.kind == ValueKind::state)
-        values_[v] = Tensor(value.type.dtype, concrete(value.type.shape));
-    }
+  CpuExecutable(PrepareOptions options, const DeviceTraits& traits)
+      : options_(std::move(options)),
+        image_(*options_.image),
+        traits_(traits),
+        binding_(image_, *options_.implementations),
+        memory_(image_) {
+    const std::set<image::Number> told = told_cells(image_);
+    once_ = make_ready(image_.once, told);
+    run_ = make_ready(image_.run, told);
+    for (const image::Weight& weight : image_.weights)
+      if (weight.value >= 0 && image_.values[size_t(weight.value)].source < 0)
+        missing_weights_.insert(weight.value);
+    if (missing_weights_.empty()) run_once();
   }
 
   void run_async(RunRequest& request, RunDone done) override {
@@ -51,7 +90,6 @@ class CpuExecutable : public Executable {
     }
     done(nullptr);
   }
-
   void wait() override {}
 
   void run(RunRequest& request) override {
@@ -59,38 +97,59 @@ class CpuExecutable : public Executable {
     const auto start = Clock::now();
     const Counters before = counters_;
     ++counters_.runs;
-    for (const size_t v : missing_weights_)
-      fail(ErrorKind::invalid_input, "run: weight '", compiled_->lowered.values[v].name,
-           "' has no tensor");
-    binding_.update(*compiled_, request);
-    place(plan());
+    check_ready();
+    if (binding_.update(request)) ++epoch_;
+    const auto plan = plans_.plan(image_, binding_.cells(), counters_);
+    check_budget(image_, *plan, options_.memory_budget);
+    const auto last = memory_.plan();
+    if (memory_.fit(plan)) ++counters_.buffers;
+    if (last != plan) ++epoch_;
+    if (once_stale_) run_once();
     take_inputs(request);
     report_ = request.report;
-    interpret();
+    interpret(run_, binding_.cells());
     give_outputs(request);
     if (!report_) return;
     report_->device = traits_.name;
-    report_plan(compiled_->lowered, *plan_, *report_);
+    report_plan(image_, *plan, *report_);
     report_->counters = difference(counters_, before);
     report_->microseconds = microseconds_since(start);
   }
 
   void set_weight(const std::string& name, const Tensor& tensor) override {
     const std::lock_guard lock(mutex_);
-    const size_t v = find(ValueKind::weight, name);
-    check_type("weight", name, compiled_->lowered.values[v].type, tensor);
-    values_[v] = tensor.aligned();
-    std::erase(missing_weights_, v);
+    const image::Weight& weight = weight_of(image_, name);
+    check_type("weight", name, weight.type, tensor);
+    if (weight.value < 0) return;
+    memory_.set(weight.value, tensor.aligned());
+    missing_weights_.erase(weight.value);
+    once_stale_ |= !image_.once.empty();
+    ++epoch_;
   }
   Tensor read_state(const std::string& name) override {
     const std::lock_guard lock(mutex_);
-    return values_[find(ValueKind::state, name)].copy();
+    const image::State& state = state_of(image_, name);
+    if (half_written_.count(state.value)) fail_of_states({state.name});
+    if (state.value < 0) return {state.type.dtype, concrete(state.type.shape)};
+    return memory_.value(state.value).copy();
+  }
+  void read_state_async(const std::string& name, Receive<Tensor> done) override {
+    std::optional<Result<Tensor>> result;
+    try {
+      result = read_state(name);
+    } catch (const Error& error) {
+      result = error;
+    }
+    done(std::move(*result));
   }
   void write_state(const std::string& name, const Tensor& tensor) override {
     const std::lock_guard lock(mutex_);
-    const size_t v = find(ValueKind::state, name);
-    check_type("state", name, compiled_->lowered.values[v].type, tensor);
-    values_[v] = tensor.copy();
+    const image::State& state = state_of(image_, name);
+    check_type("state", name, state.type, tensor);
+    if (state.value < 0) return;
+    memory_.set(state.value, tensor.copy());
+    half_written_.erase(state.value);
+    ++epoch_;
   }
   Counters counters() const override {
     const std::lock_guard lock(mutex_);
@@ -98,203 +157,269 @@ class CpuExecutable : public Executable {
   }
 
  private:
-  static void check_type(const char* kind, const std::string& name, const TensorType& type,
-                         const Tensor& tensor) {
-    if (tensor.type() != type)
-      fail(ErrorKind::invalid_input, kind, " '", name, "' is ", type, ", got ", tensor.type());
-  }
-
-  size_t find(ValueKind kind, const std::string& name) const {
-    const auto& values = compiled_->lowered.values;
-    for (size_t v = 0; v < values.size(); ++v)
-      if (values[v].kind == kind && values[v].name == name) return v;
-    fail(ErrorKind::invalid_input, "there is no ", kind == ValueKind::state ? "state" : "weight",
-         " '", name, "'");
-  }
-
-  const MemoryPlan& plan() {
-    const MemoryPlan& plan = plans_.plan(*compiled_, traits_, binding_.symbols(), counters_);
-    check_budget(*compiled_, plan);
-    return plan;
-  }
-
-  // The slots, end to end in one allocation that only grows.
-  void place(const MemoryPlan& plan) {
-    plan_ = &plan;
-    constexpr int64_t kAlignment = 64;
-    offsets_.clear();
-    int64_t total = 0;
-    for (const int64_t bytes : plan.slot_bytes) {
-      offsets_.push_back(total);
-      total += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  ReadySteps make_ready(const image::Steps& steps, const std::set<image::Number>& told) {
+    ReadySteps made{&steps, {}};
+    for (const image::Step& step : steps) {
+      ReadySteps::Ready& ready = made.ready.emplace_back();
+      const image::Use use = image::use_of(step, image_.flag);
+      for (const ValueId value : use.reads)
+        ready.reads_inputs |= image_.values[size_t(value)].kind == Kind::input;
+      for (const ValueId value : use.writes) {
+        const ValueId place = image_.values[size_t(value)].place;
+        if (image_.values[size_t(place)].kind == Kind::state) ready.states.push_back(place);
+      }
+      const auto is_told = [&](const std::vector<image::Number>& numbers) {
+        return std::any_of(numbers.begin(), numbers.end(),
+                           [&](image::Number number) { return told.count(number) != 0; });
+      };
+      for (const auto* values : {&use.reads, &use.writes})
+        for (const ValueId value : *values)
+          ready.is_told |= is_told(image_.values[size_t(value)].shape);
+      const auto check = [&](const image::Operand& operand) {
+        ready.is_told |= is_told(operand.shape) || is_told(operand.strides) ||
+                         (operand.offset != image::kNone && told.count(operand.offset) != 0);
+      };
+      if (const auto* copy = std::get_if<image::Copy>(&step.what))
+        check(copy->source), check(copy->target);
+      const auto* call = std::get_if<image::Call>(&step.what);
+      if (!call) continue;
+      ready.call = PreparedCall(*call, step.node, image_, *options_.implementations);
+      std::for_each(call->inputs.begin(), call->inputs.end(), check);
+      for (const image::Call::Name& name : call->names)
+        ready.is_told |= told.count(name.number) != 0;
     }
-    if (!arena_ || static_cast<int64_t>(arena_->bytes().size()) < total) {
-      arena_ = std::make_shared<Storage>(static_cast<size_t>(total));
-      ++counters_.buffers;
-    }
+    return made;
+  }
+
+  void check_ready() const {
+    for (const ValueId value : missing_weights_)
+      fail(ErrorKind::invalid_input, "run: weight '", image_.values[size_t(value)].name,
+           "' has no tensor");
+    std::vector<std::string> names;
+    for (const ValueId value : half_written_) names.push_back(image_.values[size_t(value)].name);
+    if (!names.empty()) fail_of_states(names);
+  }
+  [[noreturn]] static void fail_of_states(const std::vector<std::string>& names) {
+    fail(ErrorKind::invalid_input, "state ", joined(names),
+         " was half written by a run that failed: write or reset it");
+  }
+
+  // What depends on weights and constants alone.
+  void run_once() {
+    image::Cells cells(image_.numbers);
+    cells.evaluate();
+    memory_.begin_once();
+    ++epoch_;
+    interpret(once_, cells);
+    memory_.end_once();
+    once_stale_ = false;
+    ++epoch_;
   }
 
   void take_inputs(const RunRequest& request) {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
+    for (size_t i = 0; i < image_.inputs.size(); ++i) {
+      const ValueId value = image_.inputs[i].value;
+      if (value < 0) continue;
       const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
-      for (const size_t v : inputs_[i])
-        values_[v] = on_device ? request.device_inputs[i].read() : request.inputs[i].aligned();
+      memory_.set(value, on_device ? request.device_inputs[i].read() : request.inputs[i].aligned());
     }
+    // A run with the same tensors finds the same operands.
+    bool same = last_inputs_.size() == image_.inputs.size();
+    last_inputs_.resize(image_.inputs.size());
+    for (size_t i = 0; i < image_.inputs.size(); ++i) {
+      const ValueId value = image_.inputs[i].value;
+      const std::byte* bytes = value < 0 ? nullptr : memory_.value(value).bytes().data();
+      same &= last_inputs_[i] == bytes;
+      last_inputs_[i] = bytes;
+    }
+    if (!same) ++inputs_epoch_;
   }
 
-  // The tensor a step is to write: in its slot, or on its own where the plan could not size it.
-  Tensor target(ValueId id) {
-    const LoweredValue& value = compiled_->lowered.values[size_t(id)];
-    if (!is_bound(value.type.shape, binding_.symbols())) return {value.type.dtype, Shape{0}};
-    const Shape shape = bound(value.type.shape, binding_.symbols());
-    const int slot = plan_->slot_of[size_t(id)];
-    if (slot < 0) return {value.type.dtype, shape};
-    return {value.type.dtype, shape, arena_, static_cast<size_t>(offsets_[size_t(slot)])};
-  }
-
-  void interpret() {
-    SymbolValues& symbols = binding_.symbols();
-    for (size_t pc = 0; pc < list_.size();) {
-      const Instruction& instruction = list_[pc++];
-      switch (instruction.kind) {
-        case Instruction::Kind::jump:
-          pc = instruction.target;
-          break;
-        case Instruction::Kind::jump_if_zero:
-          if (instruction.condition.value(symbols) == 0) pc = instruction.target;
-          break;
-        case Instruction::Kind::set_zero:
-          symbols[instruction.counter] = 0;
-          break;
-        case Instruction::Kind::increment:
-          ++symbols[instruction.counter];
-          break;
-        case Instruction::Kind::step:
-          step(*instruction.step);
-          break;
-      }
-    }
-  }
-
-  void step(const Step& step) {
-    if (const auto* host = std::get_if<Host>(&step.what)) return run_host(*host, step.node);
-    if (const auto* copy = std::get_if<Copy>(&step.what)) {
-      const Tensor& source = values_[size_t(copy->source)];
-      Tensor to = compiled_->lowered.values[size_t(copy->target)].kind == ValueKind::state
-                      ? values_[size_t(copy->target)]
-                      : target(copy->target);
-      if (to.count() != source.count()) to = Tensor(source.dtype(), source.shape());
-      if (source.count() > 0 && to.bytes().data() != source.bytes().data())
-        std::memcpy(to.mutable_bytes().data(), source.bytes().data(), source.bytes().size());
-      values_[size_t(copy->target)] = to;
-    } else if (const auto* fetch = std::get_if<Fetch>(&step.what)) {
-      const Tensor& tensor = values_[size_t(fetch->value)];
-      for (size_t i = 0; i < fetch->elements.size(); ++i)
-        if (const auto symbol = fetch->elements[i].symbol())
-          binding_.symbols().insert_or_assign(*symbol, tensor.integer_at(static_cast<int64_t>(i)));
-      compiled_->binder.resolve(binding_.binding());
-    } else if (const auto* bind = std::get_if<Bind>(&step.what)) {
-      for (const std::string& symbol : bind->forget) binding_.symbols().erase(symbol);
-      binding_.symbols().insert_or_assign(bind->symbol, bind->value.value(binding_.symbols()));
-      compiled_->binder.resolve(binding_.binding());
-    } else if (const auto* clear = std::get_if<Clear>(&step.what)) {
-      values_[size_t(clear->target)] = target(clear->target);
-      const auto bytes = values_[size_t(clear->target)].mutable_bytes();
-      std::fill(bytes.begin(), bytes.end(), std::byte{0});
-    }
-  }
-
-  void run_host(const Host& host, int node) {
-    const auto start = Clock::now();
-    ++counters_.host_steps;
-    std::vector<Tensor> operands;
-    operands.reserve(host.inputs.size());
-    std::vector<const Tensor*> inputs;
-    for (const Operand& operand : host.inputs) {
-      if (operand.value >= 0)
-        operands.push_back(
-            follow_view(values_[size_t(operand.value)], operand, binding_.symbols()));
-      inputs.push_back(operand.value >= 0 ? &operands.back() : nullptr);
-    }
-    std::vector<Tensor> results;
-    for (const ValueId id : host.results) results.push_back(target(id));
+  void interpret(ReadySteps& list, image::Cells& cells) {
+    written_.clear();
     try {
-      const FastOp fast = host.definition ? fast_op(host.definition->op->name) : nullptr;
-      if (!fast || !fast(*host.definition, inputs, results))
-        host.run(inputs, results, binding_.symbols());
-    } catch (Error& error) {
-      if (node >= 0 && host.definition)
-        error.add_note(text("at node '", host.definition->name, "'"));
+      const image::Steps& steps = *list.steps;
+      for (size_t pc = 0; pc < steps.size();) {
+        if (const auto* jump = std::get_if<image::Jump>(&steps[pc].what)) {
+          const bool taken = jump->unless == image::kNone || cells.at(jump->unless) == 0;
+          pc = taken ? size_t(jump->target) : pc + 1;
+          continue;
+        }
+        step(steps[pc], list.ready[pc], cells);
+        ++pc;
+      }
+    } catch (...) {
+      half_written_.insert(written_.begin(), written_.end());
       throw;
     }
-    for (size_t r = 0; r < results.size(); ++r) {
-      // A result that is its operand's bytes needs its own: the operand's slot may be taken next.
-      for (const Tensor& operand : operands)
-        if (plan_->slot_of[size_t(host.results[r])] < 0 &&
-            results[r].identity() == operand.identity())
-          results[r] = results[r].copy();
-      keep(host.results[r], results[r]);
-    }
-    if (report_)
-      report_->host_steps.push_back({host.name, host.definition ? host.definition->name : "",
-                                     host.reason, microseconds_since(start)});
   }
 
-  void keep(ValueId id, const Tensor& tensor) {
-    const LoweredValue& value = compiled_->lowered.values[size_t(id)];
-    const bool planned =  // before the data tells an extent
-        is_bound(value.type.shape, binding_.symbols()) && plan_->slot_of[size_t(id)] >= 0;
-    settle_result(*compiled_, value, tensor, binding_.binding());
-    Tensor place = planned ? target(id) : tensor;
-    if (place.bytes().data() != tensor.bytes().data() && tensor.count() > 0)
-      std::memcpy(place.mutable_bytes().data(), tensor.bytes().data(), tensor.bytes().size());
-    values_[size_t(id)] = place;
+  void step(const image::Step& step, ReadySteps::Ready& ready, image::Cells& cells) {
+    written_.insert(written_.end(), ready.states.begin(), ready.states.end());
+    if (std::holds_alternative<image::Call>(step.what)) return run_call(step, ready, cells);
+    if (const auto* copy = std::get_if<image::Copy>(&step.what))
+      return run_copy(*copy, ready, cells);
+    if (const auto* clear = std::get_if<image::Clear>(&step.what)) {
+      const auto bytes = placed(clear->target, ready, cells).mutable_bytes();
+      std::fill(bytes.begin(), bytes.end(), std::byte{0});
+    } else if (const auto* write = std::get_if<image::Write>(&step.what)) {
+      Tensor& target = placed(write->target, ready, cells);
+      for (size_t i = 0; i < write->elements.size(); ++i)
+        target.set_integer(static_cast<int64_t>(i), cells.at(write->elements[i]));
+    } else if (const auto* fetch = std::get_if<image::Fetch>(&step.what)) {
+      take_fetched(*fetch, memory_.value(fetch->value), image_, cells);
+    } else if (const auto* bind = std::get_if<image::Bind>(&step.what)) {
+      bind_step(*bind, image_, cells);
+    }
+  }
+
+  void run_call(const image::Step& step, ReadySteps::Ready& ready, image::Cells& cells) {
+    const auto start = report_ ? Clock::now() : Clock::time_point();
+    ++counters_.host_steps;
+    PreparedCall& call = ready.call;
+    if (must_place(ready))
+      call.place(
+          cells, [&](ValueId v) { return memory_.value(v); },
+          [&](ValueId v) { return memory_.target(v, cells); });
+    call.run();
+    call.tell(cells);
+    const image::CallSite& site = call.site();
+    for (size_t r = 0; r < site.results.size(); ++r) keep(call.call().results[r], site, r, cells);
+    if (report_)
+      report_->host_steps.push_back(
+          {call.call().op, step.node < 0 ? "" : image_.nodes[size_t(step.node)].name,
+           call.call().reason, microseconds_since(start), call.implementation()});
+  }
+
+  void keep(ValueId value, const image::CallSite& site, size_t r, const image::Cells& cells) {
+    // A result that is its operand's bytes needs its own: the operand's slot may be taken next.
+    for (const image::Argument& operand : site.inputs)
+      if (operand.present && operand.tensor.identity() == site.results[r].identity() &&
+          memory_.plan() && memory_.plan()->slot_of[size_t(value)] < 0 &&
+          image_.values[size_t(value)].place == value)
+        return memory_.set(value, site.results[r].copy());
+    memory_.keep(value, site.results[r], cells);
+  }
+
+  // Have the operands moved since the step ran last?
+  bool must_place(ReadySteps::Ready& ready) const {
+    const uint64_t wanted = (epoch_ << 32) + (ready.reads_inputs ? inputs_epoch_ : 0);
+    if (!ready.is_told && ready.placed == wanted) return false;
+    ready.placed = wanted;
+    return true;
+  }
+  Tensor& placed(ValueId value, ReadySteps::Ready& ready, const image::Cells& cells) {
+    if (must_place(ready)) memory_.set(value, memory_.target(value, cells));
+    return memory_.value(value);
+  }
+
+  void run_copy(const image::Copy& copy, ReadySteps::Ready& ready, const image::Cells& cells) {
+    const ValueId to = copy.target.value;
+    const bool partial = copy.target.is_view(), views = partial || copy.source.is_view();
+    if (must_place(ready)) {
+      const bool there = partial || image_.values[size_t(to)].kind == Kind::state;
+      if (!there) memory_.set(to, memory_.target(to, cells));
+      if (views) ready.copy = strided_copy(copy, cells);
+    }
+    const Tensor& source = memory_.value(copy.source.value);
+    Tensor& target = memory_.value(to);
+    if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data())) return;
+    std::byte* bytes = target.mutable_bytes().data();
+    if (views)
+      ready.copy.run(source.bytes().data(), bytes);
+    else
+      std::memmove(bytes, source.bytes().data(), target.bytes().size());
+  }
+
+  image::StridedCopy strided_copy(const image::Copy& copy, const image::Cells& cells) const {
+    const auto extents = [&](const std::vector<image::Number>& numbers) {
+      const std::vector<int64_t> values = cells.at(numbers);
+      return Shape(values.begin(), values.end());
+    };
+    const Shape shape = extents(copy.source.shape), rows = strides_of(shape);
+    const auto strides = [&](const image::Operand& operand) {
+      return operand.strides.empty() ? rows : extents(operand.strides);
+    };
+    const auto offset = [&](const image::Operand& operand) {
+      return operand.offset == image::kNone ? 0 : cells.at(operand.offset);
+    };
+    const Shape from = strides(copy.source), to = strides(copy.target);
+    return {shape, {offset(copy.source), from}, {offset(copy.target), to},
+            bytes_of(image_.values[size_t(copy.source.value)].dtype)};
   }
 
   void give_outputs(RunRequest& request) {
-    const auto& outputs = compiled_->lowered.outputs;
-    request.outputs.resize(outputs.size());
-    request.device_outputs.resize(outputs.size());
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const Tensor& value = values_[size_t(outputs[i].value)];
-      const Tensor shaped = value.reshaped(bound(outputs[i].type.shape, binding_.symbols()));
+    request.outputs.resize(image_.outputs.size());
+    request.device_outputs.resize(image_.outputs.size());
+    for (size_t i = 0; i < image_.outputs.size(); ++i) {
+      const image::Output& output = image_.outputs[i];
       const auto want = i < request.wanted.size() ? request.wanted[i] : RunRequest::Want::tensor;
-      if (want == RunRequest::Want::device)
-        request.device_outputs[i] = {shaped.dtype(), shaped.shape(),
-                                     std::make_shared<CpuMemory>(shaped.copy())};
-      if (want != RunRequest::Want::tensor) continue;
+      if (want == RunRequest::Want::nothing) continue;
+      const Tensor& value = memory_.value(output.value);
       Tensor& out = request.outputs[i];
-      if (out.dtype() == shaped.dtype() && out.shape() == shaped.shape()) {
-        if (shaped.count() > 0)
-          std::memcpy(out.mutable_bytes().data(), shaped.bytes().data(), shaped.bytes().size());
-      } else {
-        out = shaped.copy();
+      const bool fits = want == RunRequest::Want::tensor && out.dtype() == value.dtype() &&
+                        out.shape().size() == output.shape.size() && has_shape(out, output);
+      if (fits) {
+        if (out.count() > 0)
+          std::memcpy(out.mutable_bytes().data(), value.bytes().data(), out.bytes().size());
+        continue;
       }
+      Shape shape;
+      for (const image::Number number : output.shape)
+        shape.push_back(binding_.cells().at(number));
+      Tensor copy = value.first(shape).copy();
+      if (want == RunRequest::Want::tensor)
+        out = std::move(copy);
+      else
+        request.device_outputs[i] = {value.dtype(), shape,
+                                     std::make_shared<CpuTensor>(std::move(copy))};
     }
   }
 
-  std::shared_ptr<const Compiled> compiled_;
+  bool has_shape(const Tensor& tensor, const image::Output& output) const {
+    for (size_t d = 0; d < output.shape.size(); ++d)
+      if (tensor.shape()[d] != binding_.cells().at(output.shape[d])) return false;
+    return true;
+  }
+
+  const PrepareOptions options_;
+  const image::Image& image_;
   const DeviceTraits traits_;
-  std::vector<Instruction> list_;
   mutable std::mutex mutex_;
-  mutable RunBinding binding_;
+  RunBinding binding_;
+  CpuMemory memory_;
   Plans plans_;
-  const MemoryPlan* plan_ = nullptr;
-  std::vector<int64_t> offsets_;
-  std::shared_ptr<Storage> arena_;
-  std::vector<Tensor> values_;
-  std::vector<std::vector<size_t>> inputs_;  // by their order in a request: where their values are
-  std::vector<size_t> missing_weights_;
+  ReadySteps once_, run_;
+  bool once_stale_ = true;
+  uint64_t epoch_ = 1;         // of bindings, weights and states: what steps found before is stale
+  uint32_t inputs_epoch_ = 0;  // the same of the inputs' tensors
+  std::vector<const std::byte*> last_inputs_;
+  std::set<ValueId> missing_weights_;
+  std::vector<ValueId> written_;     // states that the run has begun to write
+  std::set<ValueId> half_written_;   // that a run which failed left behind
   Counters counters_;
   RunReport* report_ = nullptr;
 };
 
 class CpuBackend : public Backend {
  public:
-  const DeviceTraits& traits() const override { return traits_; }
-  std::shared_ptr<Executable> prepare(std::shared_ptr<const Compiled> compiled) override {
-    return std::make_shared<CpuExecutable>(std::move(compiled), traits_);
+  CpuBackend() {
+    for (const auto& [op, list] : fast_implementations())
+      if (std::any_of(list.begin(), list.end(),
+                      [](const image::Implementation& each) { return each.reads_views; }))
+        traits_.reads_views.insert(op);
   }
+  const DeviceTraits& traits() const override { return traits_; }
+  void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override {
+    std::optional<Result<ExecutablePtr>> result;
+    try {
+      result = ExecutablePtr(std::make_shared<CpuExecutable>(std::move(options), traits_));
+    } catch (const Error& error) {
+      result = error;
+    }
+    done(std::move(*result));
+  }
+  void wait_until(const std::function<bool()>& /*done*/) override {}
 
  private:
   DeviceTraits traits_;

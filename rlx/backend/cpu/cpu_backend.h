@@ -1,6 +1,7 @@
-// The CPU as a device: every step is a host step, run by a fast implementation where there is one,
-// else by the op's reference.
+// The CPU as a device: it runs calls, in memory that is laid out when a run is bound.
 #pragma once
+
+#include <memory>
 
 #include "rlx/backend/backend.h"
 

@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_loops.h"
 
 #include <algorithm>
+#include <array>
 
 #include "rlx/backend/cpu/onednn.h"
 
@@ -12,7 +13,9 @@ struct Nest {
   struct Loop {
     int64_t extent, a, b;
   };
-  std::vector<Loop> loops;  // the innermost last
+  static constexpr size_t kMost = 16;
+  std::array<Loop, kMost> loops;  // the outermost is the last
+  size_t count = 0;
 };
 
 Nest nest_of(const Shape& a, const Shape& b, const Shape& y) {
@@ -28,24 +31,24 @@ Nest nest_of(const Shape& a, const Shape& b, const Shape& y) {
     };
     const Nest::Loop loop{y[d], step(a, a_stride), step(b, b_stride)};
     if (loop.extent == 1) continue;
-    if (!nest.loops.empty()) {
-      Nest::Loop& inner = nest.loops.front();
+    if (nest.count > 0) {
+      Nest::Loop& inner = nest.loops[nest.count - 1];
       if (loop.a == inner.a * inner.extent && loop.b == inner.b * inner.extent) {
         inner.extent *= loop.extent;
         continue;
       }
     }
-    nest.loops.insert(nest.loops.begin(), loop);
+    nest.loops[nest.count++] = loop;
   }
-  if (nest.loops.empty()) nest.loops.push_back({1, 0, 0});
+  if (nest.count == 0) nest.loops[nest.count++] = {1, 0, 0};
   return nest;
 }
 
 template <class F>
 void run(const Nest& nest, size_t depth, const float* a, const float* b, float*& y, F f) {
   const auto& [extent, a_step, b_step] = nest.loops[depth];
-  if (depth + 1 < nest.loops.size()) {
-    for (int64_t i = 0; i < extent; ++i, a += a_step, b += b_step) run(nest, depth + 1, a, b, y, f);
+  if (depth > 0) {
+    for (int64_t i = 0; i < extent; ++i, a += a_step, b += b_step) run(nest, depth - 1, a, b, y, f);
     return;
   }
   // Along memory, or the same element again: the ways the compiler makes vectors of.
@@ -99,7 +102,7 @@ void few_rows(const A* a, int16_t a_zero, const B* b, const std::vector<int16_t>
 // As products of f32, which are exact while no sum passes 2^24: 258 of 255 * 255 do not.
 template <class A, class B>
 bool many_rows(const A* a, int16_t a_zero, const B* b, const std::vector<int16_t>& b_zero,
-               int64_t rows, int64_t inner, int64_t columns, int32_t* y) {
+               int64_t rows, int64_t inner, int64_t columns, int32_t* y, OneDnn& onednn) {
   constexpr int64_t kPart = 256;
   for (int64_t first = 0; first < inner; first += kPart) {
     const int64_t part = std::min(kPart, inner - first);
@@ -112,7 +115,7 @@ bool many_rows(const A* a, int16_t a_zero, const B* b, const std::vector<int16_t
     const B* from = b + first * columns;
     for (int64_t k = 0; k < part; ++k)
       for (int64_t c = 0; c < columns; ++c) *to++ = less(*from++, b_zero[static_cast<size_t>(c)]);
-    if (!onednn_matmul(left, false, right, false, nullptr, product)) return false;
+    if (!onednn.matmul(left, false, right, false, nullptr, product)) return false;
     const float* sums = product.data<float>().data();
     for (int64_t i = 0; i < rows * columns; ++i)
       y[i] = (first ? y[i] : 0) + static_cast<int32_t>(sums[i]);
@@ -122,12 +125,12 @@ bool many_rows(const A* a, int16_t a_zero, const B* b, const std::vector<int16_t
 
 template <class A, class B>
 void multiply(const Tensor& a, int16_t a_zero, const Tensor& b, const std::vector<int16_t>& b_zero,
-              Tensor& y) {
+              Tensor& y, OneDnn& onednn) {
   const int64_t inner = a.shape().back(), columns = y.shape().back(), rows = y.count() / columns;
   const A* left = a.data<A>().data();
   const B* right = b.data<B>().data();
   int32_t* to = y.mutable_data<int32_t>().data();
-  if (rows >= 8 && inner > 0 && many_rows(left, a_zero, right, b_zero, rows, inner, columns, to))
+  if (rows >= 8 && inner > 0 && many_rows(left, a_zero, right, b_zero, rows, inner, columns, to, onednn))
     return;
   few_rows(left, a_zero, right, b_zero, rows, inner, columns, to);
 }
@@ -135,11 +138,11 @@ void multiply(const Tensor& a, int16_t a_zero, const Tensor& b, const std::vecto
 }  // namespace
 
 bool combine(Combine how, const Tensor& a, const Tensor& b, Tensor& y) {
-  if (!all_f32({&a, &b, &y}) || y.count() == 0) return false;
+  if (!all_f32({&a, &b, &y}) || y.count() == 0 || y.shape().size() > Nest::kMost) return false;
   const Nest nest = nest_of(a.shape(), b.shape(), y.shape());
   const float *left = a.data<float>().data(), *right = b.data<float>().data();
   float* to = y.mutable_data<float>().data();
-  const auto with = [&](auto f) { run(nest, 0, left, right, to, f); };
+  const auto with = [&](auto f) { run(nest, nest.count - 1, left, right, to, f); };
   switch (how) {
     case Combine::add:
       with([](float p, float q) { return p + q; });
@@ -190,7 +193,7 @@ bool scale_channels(const Tensor& x, const std::vector<double>& scale,
 }
 
 bool multiply_bytes(const Tensor& a, const Tensor& b, const Tensor* a_zero, const Tensor* b_zero,
-                    Tensor& y) {
+                    Tensor& y, OneDnn& onednn) {
   const int64_t columns = y.shape().back();
   const bool one_matrix = b.count() == b.shape().back() * b.shape()[b.shape().size() - 2];
   const bool zeros = (!a_zero || a_zero->count() == 1) &&
@@ -203,13 +206,13 @@ bool multiply_bytes(const Tensor& a, const Tensor& b, const Tensor* a_zero, cons
   const std::vector<int16_t> column_zeros = zeros_of(b_zero, columns);
   const bool a_signed = a.dtype() == DType::i8, b_signed = b.dtype() == DType::i8;
   if (a_signed && b_signed)
-    multiply<int8_t, int8_t>(a, zero, b, column_zeros, y);
+    multiply<int8_t, int8_t>(a, zero, b, column_zeros, y, onednn);
   else if (a_signed)
-    multiply<int8_t, uint8_t>(a, zero, b, column_zeros, y);
+    multiply<int8_t, uint8_t>(a, zero, b, column_zeros, y, onednn);
   else if (b_signed)
-    multiply<uint8_t, int8_t>(a, zero, b, column_zeros, y);
+    multiply<uint8_t, int8_t>(a, zero, b, column_zeros, y, onednn);
   else
-    multiply<uint8_t, uint8_t>(a, zero, b, column_zeros, y);
+    multiply<uint8_t, uint8_t>(a, zero, b, column_zeros, y, onednn);
   return true;
 }
 

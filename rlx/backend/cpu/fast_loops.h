@@ -3,6 +3,7 @@
 #pragma once
 
 #include "rlx/backend/cpu/convolution_window.h"
+#include "rlx/backend/cpu/onednn.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
@@ -21,7 +22,7 @@ bool scale_channels(const Tensor& x, const std::vector<double>& scale,
 // y = (a - a_zero) . (b - b_zero) of bytes, exactly; b is one matrix, a_zero one number, b_zero one
 // or one per column. Either may be null.
 bool multiply_bytes(const Tensor& a, const Tensor& b, const Tensor* a_zero, const Tensor* b_zero,
-                    Tensor& y);
+                    Tensor& y, OneDnn& onednn);
 
 // y = (x - zero) * scale of bytes, with one scale and one zero point, which may be null.
 bool scale_bytes(const Tensor& x, const Tensor& scale, const Tensor* zero, Tensor& y);

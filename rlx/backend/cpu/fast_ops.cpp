@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <optional>
 
 #include "rlx/backend/cpu/fast_loops.h"
@@ -38,14 +39,6 @@ bool plain_matmul(const Tensor& a, const Tensor& b, bool transpose_b, Tensor& y)
   return true;
 }
 
-bool fast_matmul(const Node& node, const std::vector<const Tensor*>& inputs,
-                 std::vector<Tensor>& results) {
-  const bool transpose_a = node.attrs.get<bool>("transpose_a"),
-             transpose_b = node.attrs.get<bool>("transpose_b");
-  return onednn_matmul(*inputs[0], transpose_a, *inputs[1], transpose_b, nullptr, results[0]) ||
-         (!transpose_a && plain_matmul(*inputs[0], *inputs[1], transpose_b, results[0]));
-}
-
 // The activations that are fused into products most; each in double, as the reference has it.
 struct Activation {
   std::string_view name;
@@ -59,8 +52,8 @@ constexpr Activation kActivations[] = {
     {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
     {"tanh", [](double x) { return std::tanh(x); }},
 };
-const Activation* activation_of(const Node& node) {
-  const auto& name = node.attrs.get<std::string>("activation");
+const Activation* activation_of(const Attrs& attrs) {
+  const auto& name = attrs.get<std::string>("activation");
   for (const Activation& activation : kActivations)
     if (activation.name == name) return &activation;
   return nullptr;
@@ -71,26 +64,26 @@ void activate(const Activation& activation, Tensor& y) {
     element = static_cast<float>(activation.of(static_cast<double>(element)));
 }
 
-bool fast_linear(const Node& node, const std::vector<const Tensor*>& inputs,
-                 std::vector<Tensor>& results) {
-  const Activation* activation = activation_of(node);
+bool fast_linear(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
+                 std::vector<Tensor>& results, OneDnn& onednn) {
+  const Activation* activation = activation_of(attrs);
   const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
-  if (!activation || !onednn_matmul(*inputs[0], false, *inputs[1],
-                                    node.attrs.get<bool>("transpose_w"), bias, results[0]))
+  if (!activation || !onednn.matmul(*inputs[0], false, *inputs[1],
+                                    attrs.get<bool>("transpose_w"), bias, results[0]))
     return false;
   activate(*activation, results[0]);
   return true;
 }
 
 // None where the node leaves its pads to expressions or to the shapes.
-std::optional<ConvolutionWindow> window_of(const Node& node, size_t axes) {
-  const bool transposed = node.attrs.has("output_shape");
-  if (!node.attrs.get<std::string>("auto_pad").empty() ||
-      (transposed && !node.attrs.get<Ints>("output_shape").empty()))
+std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes) {
+  const bool transposed = attrs.has("output_shape");
+  if (!attrs.get<std::string>("auto_pad").empty() ||
+      (transposed && !attrs.get<Ints>("output_shape").empty()))
     return std::nullopt;
   ConvolutionWindow window{Shape(axes, 1), Shape(axes, 1), Shape(axes, 0),
-                           node.attrs.get<int64_t>("groups"), transposed};
-  for (const auto& [name, attr] : node.attrs) {
+                           attrs.get<int64_t>("groups"), transposed};
+  for (const auto& [name, attr] : attrs) {
     Shape* into = name == "strides"     ? &window.strides
                   : name == "dilations" ? &window.dilations
                   : name == "pads"      ? &window.pads_before
@@ -103,84 +96,177 @@ std::optional<ConvolutionWindow> window_of(const Node& node, size_t axes) {
   return window;
 }
 
-bool fast_convolution(const Node& node, const std::vector<const Tensor*>& inputs,
-                      std::vector<Tensor>& results) {
+bool fast_convolution(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
+                      std::vector<Tensor>& results, OneDnn& onednn) {
   const Tensor &x = *inputs[0], &w = *inputs[1];
   const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
-  const Activation* activation = activation_of(node);
-  const auto window = window_of(node, x.shape().size() - 2);
+  const Activation* activation = activation_of(attrs);
+  const auto window = window_of(attrs, x.shape().size() - 2);
   if (!activation || !window ||
       !(convolve_little(x, w, bias, *window, results[0]) ||
-        onednn_convolution(x, w, bias, *window, results[0])))
+        onednn.convolution(x, w, bias, *window, results[0])))
     return false;
   activate(*activation, results[0]);
   return true;
 }
 
 template <Combine how>
-bool fast_binary(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
-                 std::vector<Tensor>& results) {
+bool fast_binary(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
+                 std::vector<Tensor>& results, OneDnn& /*onednn*/) {
   return combine(how, *inputs[0], *inputs[1], results[0]);
 }
 
-bool fast_clip(const Node& node, const std::vector<const Tensor*>& inputs,
-               std::vector<Tensor>& results) {
-  return clamp(*inputs[0], node.attrs.get<double>("min"), node.attrs.get<double>("max"),
+bool fast_clip(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
+               std::vector<Tensor>& results, OneDnn& /*onednn*/) {
+  return clamp(*inputs[0], attrs.get<double>("min"), attrs.get<double>("max"),
                results[0]);
 }
 
-bool fast_batch_norm(const Node& node, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results) {
+bool fast_batch_norm(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
+                     std::vector<Tensor>& results, OneDnn& /*onednn*/) {
   const auto channels = static_cast<size_t>(inputs[0]->shape()[1]);
   std::vector<double> scale(channels), shift(channels);
   for (size_t c = 0; c < channels; ++c) {
     const auto at = [&](size_t i, double otherwise) {
       return inputs[i] ? inputs[i]->at(static_cast<int64_t>(c)) : otherwise;
     };
-    scale[c] = at(1, 1) / std::sqrt(at(4, 1) + node.attrs.get<double>("epsilon"));
+    scale[c] = at(1, 1) / std::sqrt(at(4, 1) + attrs.get<double>("epsilon"));
     shift[c] = at(2, 0) - at(3, 0) * scale[c];
   }
   return scale_channels(*inputs[0], scale, shift, results[0]);
 }
 
-bool fast_matmul_integer(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
-                         std::vector<Tensor>& results) {
+bool fast_matmul_integer(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
+                         std::vector<Tensor>& results, OneDnn& onednn) {
   const auto given = [&](size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
-  return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0]);
+  return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0], onednn);
 }
 
-bool fast_dequantise(const Node& /*node*/, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results) {
+bool fast_dequantise(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
+                     std::vector<Tensor>& results, OneDnn& /*onednn*/) {
   return scale_bytes(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, results[0]);
 }
 
+// y = x with a block overwritten: where y has the memory of x, only the block is touched.
+bool fast_write_slice(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
+                      std::vector<Tensor>& results, OneDnn& /*onednn*/) {
+  const Tensor &x = *inputs[0], &update = *inputs[1], &starts = *inputs[2];
+  Tensor& y = results[0];
+  if (y.shape() != x.shape() || update.shape().size() != x.shape().size()) return false;
+  const Shape strides = strides_of(x.shape()), rows = strides_of(update.shape());
+  int64_t offset = 0;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    const int64_t start = starts.integer_at(static_cast<int64_t>(d));
+    if (start < 0 || start > x.shape()[d] - update.shape()[d]) return false;  // for its message
+    offset += start * strides[d];
+  }
+  if (y.count() == 0) return true;
+  std::byte* to = y.mutable_bytes().data();
+  if (to != x.bytes().data()) std::memcpy(to, x.bytes().data(), x.bytes().size());
+  image::StridedCopy(update.shape(), {0, rows}, {offset, strides}, bytes_of(x.dtype()))
+      .run(update.bytes().data(), to);
+  return true;
+}
+
+// True when it did the work; false hands the call to the next implementation.
+using FastOp = bool (*)(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
+                        std::vector<Tensor>& results, OneDnn& onednn);
+
+class FastKernel : public image::CallKernel {
+ public:
+  FastKernel(FastOp op, const Attrs& attrs) : op_(op), attrs_(attrs) {}
+  bool run(image::CallSite& site) override {
+    inputs_.clear();
+    for (size_t i = 0; i < site.inputs.size(); ++i) {
+      if (site.inputs[i].present && site.inputs[i].is_view) return false;
+      inputs_.push_back(site.in(i));
+    }
+    return op_(attrs_, inputs_, site.results, onednn_);
+  }
+
+ private:
+  FastOp op_;
+  const Attrs& attrs_;
+  std::vector<const Tensor*> inputs_;
+  OneDnn onednn_;
+};
+
+// A matrix that lies transposed in memory is read as it lies there.
+class MatmulKernel : public image::CallKernel {
+ public:
+  explicit MatmulKernel(const Attrs& attrs) : attrs_(attrs) {}
+  bool run(image::CallSite& site) override {
+    bool transposed[] = {attrs_.get<bool>("transpose_a"), attrs_.get<bool>("transpose_b")};
+    for (size_t i = 0; i < 2; ++i) {
+      const image::Argument& x = site.inputs[i];
+      const bool swapped = x.is_view && lies_transposed(x);
+      if (x.is_view)
+        operands_[i] = swapped ? as_it_lies(x) : x.contiguous();
+      else
+        operands_[i] = x.tensor;
+      transposed[i] ^= swapped;
+    }
+    return onednn_.matmul(operands_[0], transposed[0], operands_[1], transposed[1], nullptr,
+                         site.results[0]) ||
+           (!transposed[0] &&
+            plain_matmul(operands_[0], operands_[1], transposed[1], site.results[0]));
+  }
+
+ private:
+  static bool lies_transposed(const image::Argument& x) {
+    const size_t rank = x.shape.size();
+    if (rank < 2) return false;
+    Shape shape = x.shape, strides = x.strides;
+    std::swap(shape[rank - 1], shape[rank - 2]);
+    std::swap(strides[rank - 1], strides[rank - 2]);
+    return strides == strides_of(shape);
+  }
+  static Tensor as_it_lies(const image::Argument& x) {
+    Shape shape = x.shape;
+    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+    return x.tensor.part(x.offset, shape);
+  }
+
+  const Attrs& attrs_;
+  Tensor operands_[2];
+  OneDnn onednn_;
+};
+
 struct Entry {
-  std::string_view op;
+  const char* op;
   FastOp implementation;
+  bool leaves_views = false;  // to an implementation that reads them, rather than have them copied
 };
 constexpr Entry kFastOps[] = {
-    {"add", fast_binary<Combine::add>},
+    {"add", fast_binary<Combine::add>, true},
     {"batch_norm", fast_batch_norm},
-    {"clip", fast_clip},
+    {"clip", fast_clip, true},
     {"conv", fast_convolution},
     {"conv_transpose", fast_convolution},
     {"dequantise", fast_dequantise},
-    {"div", fast_binary<Combine::div>},
+    {"div", fast_binary<Combine::div>, true},
     {"linear", fast_linear},
-    {"matmul", fast_matmul},
     {"matmul_integer", fast_matmul_integer},
-    {"max", fast_binary<Combine::max>},
-    {"min", fast_binary<Combine::min>},
-    {"mul", fast_binary<Combine::mul>},
-    {"sub", fast_binary<Combine::sub>},
+    {"max", fast_binary<Combine::max>, true},
+    {"min", fast_binary<Combine::min>, true},
+    {"mul", fast_binary<Combine::mul>, true},
+    {"sub", fast_binary<Combine::sub>, true},
+    {"write_slice", fast_write_slice},
 };
 
 }  // namespace
 
-FastOp fast_op(std::string_view op) {
+image::Implementations fast_implementations() {
+  image::Implementations table;
   for (const Entry& entry : kFastOps)
-    if (entry.op == op) return entry.implementation;
-  return nullptr;
+    table[entry.op].push_back(
+        {"fast", entry.leaves_views, [op = entry.implementation](const image::Call& call, const image::Image&) {
+           return std::make_unique<FastKernel>(op, call.attrs);
+         }});
+  table["matmul"].push_back({"fast", true, [](const image::Call& call, const image::Image&) {
+                               return std::make_unique<MatmulKernel>(call.attrs);
+                             }});
+  return table;
 }
 
 }  // namespace rlx

@@ -2,6 +2,8 @@
 
 #ifdef RLX_ONEDNN
 
+#include <algorithm>
+#include <list>
 #include <oneapi/dnnl/dnnl.hpp>
 
 namespace rlx {
@@ -19,38 +21,68 @@ memory::desc any_order(const Shape& dims) {
   return {dims, memory::data_type::f32, memory::format_tag::any};
 }
 
-// One primitive at work. Operands go in and come out in row-major order.
+// One primitive and its memory, for one set of extents. Operands are given in the order of
+// `arguments`, the result last, all in row-major order.
 class Work {
  public:
-  Work() : engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {}
-  const dnnl::engine& engine() const { return engine_; }
+  Work(const dnnl::engine& engine, const dnnl::primitive& primitive)
+      : engine_(engine), primitive_(primitive) {}
 
-  void read(int argument, const Tensor& tensor, const memory::desc& as,
-            const memory::desc& wanted) {
-    memory given(as, engine_, const_cast<float*>(tensor.data<float>().data()));
-    if (as == wanted) {
-      arguments_.emplace(argument, given);
-      return;
-    }
-    memory ordered(wanted, engine_);
-    dnnl::reorder(given, ordered).execute(stream_, given, ordered);
-    arguments_.emplace(argument, ordered);
+  void operand(int argument, const memory::desc& as, const memory::desc& wanted) {
+    add(argument, as, wanted, false);
+  }
+  void result(const memory::desc& as, const memory::desc& made) {
+    add(DNNL_ARG_DST, as, made, true);
   }
 
-  void run(const dnnl::primitive& primitive, Tensor& y, const memory::desc& as,
-           const memory::desc& made) {
-    memory result(as, engine_, y.mutable_data<float>().data());
-    memory ordered = as == made ? result : memory(made, engine_);
-    arguments_.insert_or_assign(DNNL_ARG_DST, ordered);
-    primitive.execute(stream_, arguments_);
-    if (as != made) dnnl::reorder(ordered, result).execute(stream_, ordered, result);
-    stream_.wait();
+  void run(dnnl::stream& stream, std::initializer_list<const Tensor*> operands, Tensor& y) {
+    size_t next = 0;
+    for (const Tensor* operand : operands)
+      if (operand)
+        places_[next++].given.set_data_handle(const_cast<float*>(operand->data<float>().data()));
+    places_[next].given.set_data_handle(y.mutable_data<float>().data());
+    for (const Place& place : places_)
+      if (place.reorder && !place.is_result) execute(place, stream);
+    // Through the C interface: the other one collects the arguments in new memory.
+    if (dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()),
+                               arguments_.data()) != dnnl_success)
+      throw dnnl::error(dnnl_runtime_error, "oneDNN could not run a primitive");
+    for (const Place& place : places_)
+      if (place.reorder && place.is_result) execute(place, stream);
+    stream.wait();
   }
 
  private:
+  struct Place {
+    memory given, ordered;  // as the caller has it; as the primitive wants it
+    dnnl::primitive reorder = {};
+    bool is_result = false;
+  };
+
+  void add(int argument, const memory::desc& as, const memory::desc& wanted, bool is_result) {
+    Place place{memory(as, engine_, DNNL_MEMORY_NONE), {}, {}, is_result};
+    place.ordered = as == wanted ? place.given : memory(wanted, engine_);
+    if (as != wanted) {
+      const dnnl::reorder::primitive_desc description(
+          engine_, is_result ? wanted : as, engine_, is_result ? as : wanted);
+      place.reorder = dnnl::reorder(description);
+    }
+    arguments_.push_back({argument, place.ordered.get()});
+    places_.push_back(std::move(place));
+  }
+
+  static void execute(const Place& place, dnnl::stream& stream) {
+    const memory& from = place.is_result ? place.ordered : place.given;
+    const memory& to = place.is_result ? place.given : place.ordered;
+    const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}};
+    if (dnnl_primitive_execute(place.reorder.get(), stream.get(), 2, arguments) != dnnl_success)
+      throw dnnl::error(dnnl_runtime_error, "oneDNN could not reorder an operand");
+  }
+
   dnnl::engine engine_;
-  dnnl::stream stream_;
-  std::unordered_map<int, memory> arguments_;
+  dnnl::primitive primitive_;
+  std::vector<Place> places_;
+  std::vector<dnnl_exec_arg_t> arguments_;
 };
 
 bool is_f32(const Tensor* tensor) { return !tensor || tensor->dtype() == DType::f32; }
@@ -68,49 +100,100 @@ memory::desc matrices(const Tensor& tensor, bool transposed, size_t rank) {
 }
 
 template <class Description>
-void convolve(const Description& description, const Tensor& x, const Tensor& w,
-              const memory::desc& windows, const Tensor* bias, Tensor& y, Work& work) {
-  work.read(DNNL_ARG_SRC, x, described(x.shape()), description.src_desc());
-  work.read(DNNL_ARG_WEIGHTS, w, windows, description.weights_desc());
-  if (bias) work.read(DNNL_ARG_BIAS, *bias, described(bias->shape()), description.bias_desc());
-  work.run(dnnl::primitive(description.get()), y, described(y.shape()), description.dst_desc());
+Work convolving(const dnnl::engine& engine, const Description& description, const Tensor& x,
+                const memory::desc& windows, const Tensor* bias, const Tensor& y) {
+  Work work(engine, dnnl::primitive(description.get()));
+  work.operand(DNNL_ARG_SRC, described(x.shape()), description.src_desc());
+  work.operand(DNNL_ARG_WEIGHTS, windows, description.weights_desc());
+  if (bias) work.operand(DNNL_ARG_BIAS, described(bias->shape()), description.bias_desc());
+  work.result(described(y.shape()), description.dst_desc());
+  return work;
 }
 
 }  // namespace
 
-bool onednn_matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b,
-                   const Tensor* bias, Tensor& y) try {
+struct OneDnn::Cache {
+  static constexpr size_t kMost = 8;
+  struct Entry {
+    std::vector<int64_t> key;
+    Work work;
+  };
+  dnnl::engine engine{dnnl::engine::kind::cpu, 0};
+  dnnl::stream stream{engine};
+  std::list<Entry> entries;  // the most recently used first
+  std::vector<int64_t> key;  // of the call under way
+
+  void begin_key(std::initializer_list<const Tensor*> tensors) {
+    key.clear();
+    for (const Tensor* tensor : tensors) {
+      key.push_back(tensor ? static_cast<int64_t>(tensor->shape().size()) : -1);
+      if (tensor) key.insert(key.end(), tensor->shape().begin(), tensor->shape().end());
+    }
+  }
+  Work* find() {
+    const auto found = std::find_if(entries.begin(), entries.end(),
+                                    [&](const Entry& entry) { return entry.key == key; });
+    if (found == entries.end()) return nullptr;
+    entries.splice(entries.begin(), entries, found);
+    return &entries.front().work;
+  }
+  Work& keep(Work work) {
+    entries.push_front({key, std::move(work)});
+    if (entries.size() > kMost) entries.pop_back();
+    return entries.front().work;
+  }
+};
+
+OneDnn::OneDnn() = default;
+OneDnn::~OneDnn() = default;
+
+bool OneDnn::matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b,
+                    const Tensor* bias, Tensor& y) try {
   const size_t rank = std::max(a.shape().size(), b.shape().size());
   if (!is_f32(&a) || !is_f32(&b) || !is_f32(bias) || a.shape().size() < 2 || b.shape().size() < 2 ||
       rank > kMaxDims || y.count() == 0 || a.count() == 0)
     return false;
-  Work work;
-  const memory::desc left = matrices(a, transpose_a, rank), right = matrices(b, transpose_b, rank),
-                     result = described(y.shape());
-  Shape bias_dims(rank, 1);
-  bias_dims.back() = y.shape().back();
-  const memory::desc added = described(bias_dims);
-  const dnnl::matmul::primitive_desc description(
-      bias ? dnnl::matmul::desc(left, right, added, result)
-           : dnnl::matmul::desc(left, right, result),
-      work.engine());
-  work.read(DNNL_ARG_SRC, a, left, left);
-  work.read(DNNL_ARG_WEIGHTS, b, right, right);
-  if (bias) work.read(DNNL_ARG_BIAS, *bias, added, added);
-  work.run(dnnl::matmul(description), y, result, result);
+  if (!cache_) cache_ = std::make_unique<Cache>();
+  cache_->begin_key({&a, &b, bias, &y});
+  cache_->key.push_back(transpose_a ? 1 : 0);
+  cache_->key.push_back(transpose_b ? 1 : 0);
+  Work* work = cache_->find();
+  if (!work) {
+    const memory::desc left = matrices(a, transpose_a, rank),
+                       right = matrices(b, transpose_b, rank), result = described(y.shape());
+    Shape bias_dims(rank, 1);
+    bias_dims.back() = y.shape().back();
+    const memory::desc added = described(bias_dims);
+    const dnnl::matmul::primitive_desc description(
+        bias ? dnnl::matmul::desc(left, right, added, result)
+             : dnnl::matmul::desc(left, right, result),
+        cache_->engine);
+    Work made(cache_->engine, dnnl::matmul(description));
+    made.operand(DNNL_ARG_SRC, left, left);
+    made.operand(DNNL_ARG_WEIGHTS, right, right);
+    if (bias) made.operand(DNNL_ARG_BIAS, added, added);
+    made.result(result, result);
+    work = &cache_->keep(std::move(made));
+  }
+  work->run(cache_->stream, {&a, &b, bias}, y);
   return true;
 } catch (const dnnl::error&) {
   return false;
 }
 
-bool onednn_convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
-                        const ConvolutionWindow& window, Tensor& y) try {
+bool OneDnn::convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
+                         const ConvolutionWindow& window, Tensor& y) try {
   if (!is_f32(&x) || !is_f32(&w) || !is_f32(bias) || y.count() == 0 || x.count() == 0) return false;
+  if (!cache_) cache_ = std::make_unique<Cache>();
+  cache_->begin_key({&x, &w, bias, &y});  // the window is an attribute of the call
+  if (Work* work = cache_->find()) {
+    work->run(cache_->stream, {&x, &w, bias}, y);
+    return true;
+  }
   const size_t axes = x.shape().size() - 2;
   const int64_t groups = window.groups;
   // [out, in / groups, ..] as [groups, out / groups, in / groups, ..]; transposed, [in, out /
-  // groups,
-  // ..] as the same.
+  // groups, ..] as the same.
   Shape dims = {groups, w.shape()[0] / groups, w.shape()[1]};
   dims.insert(dims.end(), w.shape().begin() + 2, w.shape().end());
   Shape strides = strides_of(dims);
@@ -134,20 +217,22 @@ bool onednn_convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
   const memory::desc windows = described(dims, strides), in = any_order(x.shape()),
                      out = any_order(y.shape()), taps = any_order(dims),
                      added = bias ? described(bias->shape()) : memory::desc();
-  Work work;
+  const auto kind = dnnl::prop_kind::forward_inference;
+  const dnnl::engine& engine = cache_->engine;
   if (window.transposed) {
     const dnnl::deconvolution_forward::desc wanted(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::deconvolution_direct, in, taps, added,
-        out, window.strides, gaps, window.pads_before, pads_after);
-    convolve(dnnl::deconvolution_forward::primitive_desc(wanted, work.engine()), x, w, windows,
-             bias, y, work);
+        kind, dnnl::algorithm::deconvolution_direct, in, taps, added, out, window.strides, gaps,
+        window.pads_before, pads_after);
+    cache_->keep(convolving(engine, dnnl::deconvolution_forward::primitive_desc(wanted, engine), x,
+                            windows, bias, y));
   } else {
     const dnnl::convolution_forward::desc wanted(
-        dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, in, taps, added,
-        out, window.strides, gaps, window.pads_before, pads_after);
-    convolve(dnnl::convolution_forward::primitive_desc(wanted, work.engine()), x, w, windows, bias,
-             y, work);
+        kind, dnnl::algorithm::convolution_direct, in, taps, added, out, window.strides, gaps,
+        window.pads_before, pads_after);
+    cache_->keep(convolving(engine, dnnl::convolution_forward::primitive_desc(wanted, engine), x,
+                            windows, bias, y));
   }
+  cache_->entries.front().work.run(cache_->stream, {&x, &w, bias}, y);
   return true;
 } catch (const dnnl::error&) {
   return false;
@@ -159,11 +244,15 @@ bool onednn_convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
 
 namespace rlx {
 
-bool onednn_matmul(const Tensor&, bool, const Tensor&, bool, const Tensor*, Tensor&) {
+struct OneDnn::Cache {};
+OneDnn::OneDnn() = default;
+OneDnn::~OneDnn() = default;
+
+bool OneDnn::matmul(const Tensor&, bool, const Tensor&, bool, const Tensor*, Tensor&) {
   return false;
 }
-bool onednn_convolution(const Tensor&, const Tensor&, const Tensor*, const ConvolutionWindow&,
-                        Tensor&) {
+bool OneDnn::convolution(const Tensor&, const Tensor&, const Tensor*, const ConvolutionWindow&,
+                         Tensor&) {
   return false;
 }
 

@@ -64,6 +64,7 @@ class FaultyGpu : public Gpu {
   }
   Ticket finish(Done<bool> done) override { return gpu_->finish(std::move(done)); }
   void wait(Ticket ticket) override { gpu_->wait(ticket); }
+  void poll() override { gpu_->poll(); }
   std::optional<std::string> lost() const override { return gpu_->lost(); }
   void force_loss(const std::string& reason) override { gpu_->force_loss(reason); }
   Counters counters() const override { return gpu_->counters(); }

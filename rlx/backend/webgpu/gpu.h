@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "rlx/base/error.h"
-#include "rlx/lower/device_traits.h"
+#include "rlx/image/device_traits.h"
 
 namespace rlx::webgpu {
 
@@ -137,6 +137,8 @@ class Gpu {
 
   // Blocks until the ticket's callback has run. Natively only: a browser calls back by itself.
   virtual void wait(Ticket ticket) = 0;
+  // Lets callbacks arrive that are due already, and waits for none.
+  virtual void poll() {}
 
   // The reason, once the device is lost. A lost device answers every call with device_lost.
   virtual std::optional<std::string> lost() const = 0;

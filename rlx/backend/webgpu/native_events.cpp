@@ -88,6 +88,23 @@ void Events::wait(Ticket ticket) {
   }
 }
 
+void Events::poll() {
+  std::unique_lock lock(mutex_);
+  for (auto at = operations_.begin(); at != operations_.end();) {
+    const Ticket ticket = at->first;
+    const auto futures = at->second->futures_;
+    const bool pending = at->second->state_ == Operation::State::pending;
+    lock.unlock();
+    if (pending)
+      for (const capi::Future future : futures)
+        if (future.id != 0) api_.wait(instance_, future, 0);
+    lock.lock();
+    at = operations_.upper_bound(ticket);  // others may have come and gone
+  }
+  while (deliver_one(lock)) {
+  }
+}
+
 void Events::wait_all() {
   std::unique_lock lock(mutex_);
   while (!operations_.empty()) {

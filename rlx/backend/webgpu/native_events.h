@@ -67,6 +67,7 @@ class Events : public std::enable_shared_from_this<Events> {
   Ticket start(const std::shared_ptr<Operation>& operation, size_t callbacks);
   void add_future(Operation& operation, capi::Future future);
   void wait(Ticket ticket);
+  void poll();      // delivers what has arrived, and waits for nothing
   void wait_all();  // also for callbacks of operations that were given up
 
   // Held by threads in calls of the library other than waiting; waiting makes room for them.

@@ -266,7 +266,10 @@ void NativeGpu::wait(Ticket ticket) {
 
 void NativeGpu::force_loss(const std::string& reason) {
   device_->lose(reason);
-  api_.DeviceForceLoss(device_->device(), capi::kLostUnknown, std::string_view(reason));
+  {
+    const CallLock lock(*this);  // calls of other threads meanwhile have crashed the library
+    api_.DeviceForceLoss(device_->device(), capi::kLostUnknown, std::string_view(reason));
+  }
   api_.wait(device_->adapter().instance, api_.DeviceGetLostFuture(device_->device()),
             kLossNanoseconds);
 }

@@ -178,6 +178,7 @@ class NativeGpu final : public Gpu {
               Done<std::span<const std::byte>> take, std::function<void()> done) override;
   Ticket finish(Done<bool> done) override;
   void wait(Ticket ticket) override;
+  void poll() override { events_->poll(); }
   std::optional<std::string> lost() const override { return device_->lost(); }
   void force_loss(const std::string& reason) override;
   Counters counters() const override;

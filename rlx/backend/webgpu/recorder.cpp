@@ -1,156 +1,186 @@
 #include "rlx/backend/webgpu/recorder.h"
 
 #include <algorithm>
-
-#include "rlx/lower/storage.h"
+#include <limits>
 
 namespace rlx::webgpu {
-namespace {
 
-void render_all(const Steps& steps, const DeviceTraits& traits,
-                std::map<const Dispatch*, KernelSlot>& kernels) {
-  for (const Step& step : steps.list) {
-    if (const auto* dispatch = std::get_if<Dispatch>(&step.what)) {
-      kernels[dispatch].rendered = render(*dispatch, traits);
-    } else if (const auto* branch = std::get_if<If>(&step.what)) {
-      render_all(branch->then, traits, kernels);
-      render_all(branch->otherwise, traits, kernels);
-    } else if (const auto* loop = std::get_if<Loop>(&step.what)) {
-      render_all(loop->body, traits, kernels);
-    }
-  }
-}
+using image::Access;
+using image::kNone;
+using image::ValueId;
 
-uint64_t aligned(uint64_t bytes, int64_t alignment) {
-  const auto to = static_cast<uint64_t>(alignment);
-  return (bytes + to - 1) / to * to;
-}
-
-}  // namespace
-
-Recorder::Recorder(const Compiled& compiled, const DeviceTraits& traits)
-    : compiled_(compiled), lowered_(compiled.lowered), traits_(traits) {
-  render_all(lowered_.steps, traits, kernels_);
-}
-
-void Recorder::use(Resources& resources, const MemoryPlan& plan, SymbolValues& symbols) {
+void Recorder::begin(Resources& resources, const PipelineList& pipelines, image::Cells& cells,
+                     size_t first_record, RunReport* report) {
+  forget();
   resources_ = &resources;
-  plan_ = &plan;
-  symbols_ = &symbols;
-}
-
-int64_t Recorder::bytes_now(ValueId value) const {
-  const TensorType& type = lowered_.values[size_t(value)].type;
-  return bytes_of(type.dtype, count(type.shape), traits_).value(*symbols_);
-}
-
-// The bytes a binding of the whole value has: its bound, so that bind groups outlast extents.
-int64_t Recorder::capacity(ValueId value) const {
-  const int64_t planned = plan_->bytes_of[size_t(value)];
-  return std::max<int64_t>(planned < 0 ? bytes_now(value) : planned, 4);
+  pipelines_ = &pipelines;
+  cells_ = &cells;
+  report_ = report;
+  first_record_ = first_record;
+  pieces_ = 0;
+  flagged_ = false;
+  resources_->params().rewind();
 }
 
 void Recorder::make_room(ValueId value) {
-  if (plan_->bytes_of[size_t(value)] < 0) resources_->fit_late(value, bytes_now(value));
+  if (!resources_->is_late(value) || resources_->fits(value, bytes_now(value))) return;
+  flush();  // what is recorded points to the old buffer
+  resources_->fit_own(image_.values[size_t(value)].place, bytes_now(value));
 }
 
-BufferRange Recorder::range_of(const Operand& operand, const Dispatch& dispatch) const {
+// So that what is recorded takes a bounded amount of memory, however long a loop runs.
+void Recorder::limit_commands() {
+  if (commands_.size() < kMostCommands) return;
+  ++pieces_;
+  flush();
+}
+
+// A window from the start is bound as far as the value may reach: its bind group then lasts.
+BufferRange Recorder::range_of(const image::Bound& operand, const image::Kernel& kernel) const {
   const BufferPtr& buffer = resources_->buffer(operand.value);
+  const int64_t most = resources_->traits().max_binding_bytes;
   const auto held = static_cast<int64_t>(buffer->bytes());
   int64_t offset = 0, bytes = static_cast<int64_t>(whole_words(capacity(operand.value)));
-  if (operand.window) {
-    const Operand::Window window = aligned_window(operand, traits_);
-    const int64_t element = device_storage(operand.dtype, traits_).bytes;
-    offset = window.first.value(*symbols_) * element;
-    // A window from the start is bound as far as the value may reach: its bind group then lasts.
-    if (offset > 0 || bytes > traits_.max_binding_bytes)
-      bytes = static_cast<int64_t>(
-          whole_words(std::max<int64_t>(window.count.value(*symbols_) * element, 4)));
+  if (operand.first != kNone) {
+    offset = cells_->at(operand.first);
+    if (offset > 0 || bytes > most)
+      bytes = static_cast<int64_t>(whole_words(std::max<int64_t>(cells_->at(operand.bytes), 4)));
   }
   bytes = std::min(bytes, held - offset);
-  if (bytes > traits_.max_binding_bytes)
-    fail(ErrorKind::limit, dispatch.kernel.name, ": '", lowered_.values[size_t(operand.value)].name,
-         "' is ", lowered_.values[size_t(operand.value)].type, " of ", bytes,
-         " bytes; this device binds at most ", traits_.max_binding_bytes);
+  if (bytes > most) {
+    const image::Value& value = image_.values[size_t(operand.value)];
+    const std::vector<int64_t> extents = cells_->at(value.shape);
+    fail(ErrorKind::limit, kernel.name, ": '", value.name, "' is ",
+         TensorType{value.dtype, Shape(extents.begin(), extents.end())}, " of ", bytes,
+         " bytes; this device binds at most ", most);
+  }
   return {buffer, static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
 }
 
 // More workgroups than one dimension takes are laid out in two.
-void Recorder::fold(int64_t workgroups, Command& command, const Dispatch& dispatch) const {
-  const int64_t most = traits_.max_workgroups;
+void Recorder::fold(int64_t workgroups, const image::Kernel& kernel, Command& command) const {
+  const int64_t most = resources_->traits().max_workgroups;
   const int64_t rows = (workgroups + most - 1) / most;
   if (rows > most)
-    fail(ErrorKind::limit, dispatch.kernel.name, ": needs ", workgroups,
+    fail(ErrorKind::limit, kernel.name, ": needs ", workgroups,
          " workgroups; this device runs at most ", most, " squared");
   command.workgroups[0] = static_cast<uint32_t>((workgroups + rows - 1) / rows);
   command.workgroups[1] = static_cast<uint32_t>(rows);
 }
 
-void Recorder::dispatch(const Dispatch& dispatch, int node, RunReport* report) {
+const image::Choice& Recorder::choose(const image::Dispatch& dispatch, size_t& index) const {
+  for (index = 0; index < dispatch.choices.size(); ++index) {
+    const image::Choice& choice = dispatch.choices[index];
+    if (choice.guard == kNone || cells_->at(choice.guard) != 0) return choice;
+  }
+  fail(ErrorKind::unsupported, "no kernel of this dispatch serves these extents");
+}
+
+void Recorder::dispatch(const image::Dispatch& dispatch, size_t step, int32_t node) {
   bool writes = false;
-  for (const Operand& operand : dispatch.operands) {
+  for (const image::Bound& operand : dispatch.operands) {
     if (operand.access == Access::read) continue;
     make_room(operand.value);
     writes |= bytes_now(operand.value) > 0;
   }
   if (!writes) return;  // an empty result costs nothing
-  const KernelSlot& slot = kernels_.at(&dispatch);
-  const int64_t repeat = dispatch.repeat.value(*symbols_);
+  const int64_t repeat = dispatch.repeat == kNone ? 1 : cells_->at(dispatch.repeat);
   for (int64_t i = 0; i < repeat; ++i) {
-    (*symbols_)[kShard] = i;
-    shard(dispatch, slot, node, report);
+    if (dispatch.shard != kNone) cells_->set(dispatch.shard, i);
+    if (dispatch.segment >= 0) cells_->evaluate(image_.numbers.segments[size_t(dispatch.segment)]);
+    record(dispatch, step, node);
   }
 }
 
-void Recorder::shard(const Dispatch& dispatch, const KernelSlot& slot, int node,
-                     RunReport* report) {
-  const int64_t workgroups = dispatch.workgroups.value(*symbols_);
+void Recorder::record(const image::Dispatch& dispatch, size_t step, int32_t node) {
+  size_t index = 0;
+  const image::Choice& choice = choose(dispatch, index);
+  const int64_t workgroups = cells_->at(choice.workgroups);
   if (workgroups <= 0) return;
+  const image::Kernel& kernel = image_.kernels[size_t(choice.kernel)];
+  limit_commands();
   Command command;
-  command.pipeline = slot.pipeline.get();
-  fold(workgroups, command, dispatch);
-  Record record;
-  record.dispatch = &dispatch;
-  record.pipeline = slot.pipeline.get();
-  record.params_offset = params_.size();
-  record.params_bytes = static_cast<uint64_t>(slot.rendered.params.bytes);
-  record.command = commands_.size();
-  for (const Operand& operand : dispatch.operands)
-    record.ranges.push_back(range_of(operand, dispatch));
-  if (dispatch.flags_errors) record.ranges.push_back({resources_->buffer(lowered_.flag), 0, 4});
-  if (record.params_bytes > 0) {
-    params_.resize(params_.size() + aligned(record.params_bytes, traits_.uniform_alignment));
-    write_params(slot.rendered.params, *symbols_,
-                 std::span(params_).subspan(record.params_offset, record.params_bytes));
-    command.has_params = true;
-    command.params_offset = static_cast<uint32_t>(record.params_offset);
+  command.pipeline = (*pipelines_)[size_t(choice.kernel)].get();
+  fold(workgroups, kernel, command);
+  if (kernel.params_bytes > 0) write_params(choice, kernel, command);
+  if (dispatch.flags_errors && !flagged_) {  // what an earlier run left there is not this one's
+    clear(image_.flag);
+    flagged_ = true;
   }
-  if (report) report_dispatch(record, node, workgroups, *report);
+  command.bindings = bind(dispatch, step, index, kernel);
   commands_.push_back(command);
-  records_.push_back(std::move(record));
+  ++dispatches_;
+  if (report_) report_dispatch(dispatch, kernel, node, workgroups);
 }
 
-void Recorder::report_dispatch(const Record& record, int node, int64_t workgroups,
-                               RunReport& report) const {
+void Recorder::write_params(const image::Choice& choice, const image::Kernel& kernel,
+                            Command& command) {
+  const auto bytes = static_cast<uint64_t>(kernel.params_bytes);
+  ParamsBlock& block = resources_->params();
+  if (!block.has_room(bytes)) {  // a loop: from the front again, behind what it has submitted
+    flush();
+    block.rewind();
+  }
+  const std::span<std::byte> target = block.add(bytes, command.params_offset);
+  command.has_params = true;
+  std::memcpy(target.data(), choice.params.data(), std::min(choice.params.size(), target.size()));
+  for (const image::Choice::Word& word : choice.words) {
+    const int64_t value = cells_->at(word.number);
+    if (value > std::numeric_limits<uint32_t>::max() || value < std::numeric_limits<int32_t>::min())
+      fail(ErrorKind::limit, kernel.name, ": a param is ", value, ", a kernel counts in 32 bits");
+    const auto bits = static_cast<uint32_t>(value);
+    std::memcpy(target.data() + word.offset, &bits, 4);
+  }
+}
+
+BindGroup* Recorder::bind(const image::Dispatch& dispatch, size_t step, size_t choice,
+                          const image::Kernel& kernel) {
+  BindGroups& groups = resources_->groups();
+  const size_t record = first_record_ + step;
+  const bool has_windows =
+      std::any_of(dispatch.operands.begin(), dispatch.operands.end(),
+                  [](const image::Bound& operand) { return operand.first != kNone; });
+  if (!has_windows)
+    if (BindGroup* last = groups.last(record, choice, resources_->generation())) return last;
+  ranges_.clear();
+  for (const image::Bound& operand : dispatch.operands)
+    ranges_.push_back(range_of(operand, kernel));
+  if (dispatch.flags_errors) {
+    const BufferPtr& flag = resources_->buffer(image_.flag);
+    ranges_.push_back({flag, 0, flag->bytes()});
+  }
+  const BufferRange params{resources_->params().buffer(), 0,
+                           static_cast<uint64_t>(kernel.params_bytes)};
+  const Pipeline& pipeline = *(*pipelines_)[size_t(dispatch.choices[choice].kernel)];
+  return groups.get(resources_->gpu(), record, choice, resources_->generation(), pipeline, ranges_,
+                    params);
+}
+
+void Recorder::report_dispatch(const image::Dispatch& dispatch, const image::Kernel& kernel,
+                               int32_t node, int64_t workgroups) const {
   DispatchReport entry;
-  entry.kernel = record.dispatch->kernel.name;
-  if (node >= 0) entry.node = compiled_.graph.node(node).name;
-  for (const Operand& operand : record.dispatch->operands)
-    if (operand.access != Access::read)
-      entry.shape =
-          text(operand.dtype, bound(lowered_.values[size_t(operand.value)].type.shape, *symbols_));
+  entry.kernel = kernel.name;
+  if (node >= 0) entry.node = image_.nodes[size_t(node)].name;
   entry.workgroups = workgroups;
-  for (const BufferRange& range : record.ranges) entry.bytes += static_cast<int64_t>(range.bytes);
-  report.dispatches.push_back(std::move(entry));
+  for (const image::Bound& operand : dispatch.operands) {
+    entry.bytes += static_cast<int64_t>(range_of(operand, kernel).bytes);
+    if (operand.access == Access::read) continue;
+    const image::Value& value = image_.values[size_t(operand.value)];
+    const std::vector<int64_t> extents = cells_->at(value.shape);
+    entry.shape = text(value.dtype, Shape(extents.begin(), extents.end()));
+  }
+  report_->dispatches.push_back(std::move(entry));
 }
 
 void Recorder::copy(ValueId source, ValueId target) {
+  if (image_.values[size_t(source)].place == image_.values[size_t(target)].place) return;
   make_room(target);
   if (resources_->buffer(source) != resources_->buffer(target))
     copy_out(source, *resources_->buffer(target));
 }
 
 void Recorder::copy_out(ValueId source, Buffer& target, uint64_t offset) {
+  limit_commands();
   Command command;
   command.kind = Command::Kind::copy;
   command.source = resources_->buffer(source).get();
@@ -162,6 +192,7 @@ void Recorder::copy_out(ValueId source, Buffer& target, uint64_t offset) {
 
 void Recorder::clear(ValueId value) {
   make_room(value);
+  limit_commands();
   Command command;
   command.kind = Command::Kind::clear;
   command.target = resources_->buffer(value).get();
@@ -169,37 +200,37 @@ void Recorder::clear(ValueId value) {
   commands_.push_back(command);
 }
 
-Recorder::Readback Recorder::read_back(const std::vector<ValueId>& values) {
-  Readback readback;
+const Recorder::Readback& Recorder::read_back(const std::vector<ValueId>& values) {
+  readback_.offsets.clear();
+  readback_.bytes = 0;
+  readback_.has_flag = flagged_;
   uint64_t most = 8;  // at the bounds of symbols, so that a growing extent needs no other buffer
-  for (const ValueId value : values) {
-    readback.offsets.push_back(readback.bytes);
-    readback.bytes += aligned(whole_words(bytes_now(value)), 8);
+  const auto place = [&](ValueId value) {
+    readback_.offsets.push_back(readback_.bytes);
+    readback_.bytes += aligned(whole_words(bytes_now(value)), 8);
     most += aligned(whole_words(capacity(value)), 8);
-  }
-  readback.staging = resources_->staging(most);
+  };
+  for (const ValueId value : values) place(value);
+  if (flagged_) place(image_.flag);
+  readback_.staging = resources_->staging(most);
   for (size_t i = 0; i < values.size(); ++i)
-    copy_out(values[i], *readback.staging, readback.offsets[i]);
-  readback.bytes = std::max<uint64_t>(readback.bytes, 8);
-  return readback;
+    copy_out(values[i], *readback_.staging, readback_.offsets[i]);
+  if (flagged_) copy_out(image_.flag, *readback_.staging, readback_.offsets.back());
+  readback_.bytes = std::max<uint64_t>(readback_.bytes, 8);
+  return readback_;
 }
 
-void Recorder::complete() {
-  if (!params_.empty()) {
-    const BufferPtr& buffer = resources_->params(params_.size());
-    resources_->gpu().write(*buffer, 0, params_);
-  }
-  for (Record& record : records_) {
-    record.bindings = resources_->bind_group(record.dispatch, *record.pipeline, record.ranges,
-                                             record.params_bytes);
-    commands_[record.command].bindings = record.bindings.get();
-  }
+void Recorder::flush() {
+  if (commands_.empty()) return;
+  resources_->params().upload(resources_->gpu());
+  queue_.submit(commands_, dispatches_);
+  resources_->groups().submitted();
+  forget();
 }
 
 void Recorder::forget() {
   commands_.clear();
-  records_.clear();
-  params_.clear();
+  dispatches_ = 0;
 }
 
 }  // namespace rlx::webgpu

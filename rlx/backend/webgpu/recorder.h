@@ -1,79 +1,78 @@
-// Turns steps into commands for the queue: params and bindings under the symbols of a run.
+// Turns steps into commands for the queue, with params and workgroup counts from the cells of a
+// run. Cheap enough for every run: nothing is kept from one to the next but bind groups.
 #pragma once
 
-#include <map>
 #include <vector>
 
 #include "rlx/backend/webgpu/resources.h"
-#include "rlx/codegen/render.h"
 
 namespace rlx::webgpu {
 
-struct KernelSlot {
-  RenderedKernel rendered;
-  PipelinePtr pipeline;
+// Takes what was recorded.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  virtual void submit(std::span<const Command> commands, size_t dispatches) = 0;
 };
 
 class Recorder {
  public:
-  Recorder(const Compiled& compiled, const DeviceTraits& traits);
+  Recorder(const image::Image& image, Queue& queue) : image_(image), queue_(queue) {}
 
-  // Every kernel of the graph, by its dispatch.
-  std::map<const Dispatch*, KernelSlot>& kernels() { return kernels_; }
-  // What the following records refer to.
-  void use(Resources& resources, const MemoryPlan& plan, SymbolValues& symbols);
+  // What the following records refer to, from an empty list on. Dispatches of different lists of
+  // steps must have different numbers: they start at `first_record`.
+  void begin(Resources& resources, const PipelineList& pipelines, image::Cells& cells,
+             size_t first_record, RunReport* report);
 
-  void dispatch(const Dispatch& dispatch, int node, RunReport* report);
-  void copy(ValueId source, ValueId target);
-  void copy_out(ValueId source, Buffer& target, uint64_t offset = 0);
-  void clear(ValueId value);
-  // Copies values to a staging buffer; where each lies in it, and how long it is.
+  void dispatch(const image::Dispatch& dispatch, size_t step, int32_t node);
+  void copy(image::ValueId source, image::ValueId target);
+  void copy_out(image::ValueId source, Buffer& target, uint64_t offset = 0);
+  void clear(image::ValueId value);
+  // Copies values to a staging buffer, and behind them the error flag where it may be raised.
   struct Readback {
     BufferPtr staging;
-    std::vector<uint64_t> offsets;
+    std::vector<uint64_t> offsets;  // of each value, then of the flag
     uint64_t bytes = 0;
+    bool has_flag = false;
   };
-  Readback read_back(const std::vector<ValueId>& values);
+  const Readback& read_back(const std::vector<image::ValueId>& values);
 
-  // Makes room for a value that the plan could not size.
-  void make_room(ValueId value);
-  int64_t bytes_now(ValueId value) const;  // under the symbols as they are
-  int64_t capacity(ValueId value) const;   // at their bounds
+  // Room for a value that the plan could not size.
+  void make_room(image::ValueId value);
+  int64_t bytes_now(image::ValueId value) const {
+    return cells_->at(image_.values[size_t(value)].bytes);
+  }
+  int64_t capacity(image::ValueId value) const { return resources_->capacity(value, *cells_); }
 
-  // Fills in params and bind groups; the commands are then ready, and stay so until a buffer
-  // changes.
-  void complete();
-  const std::vector<Command>& commands() const { return commands_; }
-  size_t dispatches() const { return records_.size(); }
-  void forget();
+  bool has_flagged() const { return flagged_; }  // may this run have raised the flag?
+  // Since the start, those that were handed over because there were too many.
+  size_t pieces() const { return pieces_; }
+  void flush();   // hands over what is recorded
+  void forget();  // drops it
 
  private:
-  // A dispatch as recorded: all but the bind group, which waits for the params buffer's size.
-  struct Record {
-    const Dispatch* dispatch = nullptr;
-    Pipeline* pipeline = nullptr;
-    std::vector<BufferRange> ranges;
-    uint64_t params_offset = 0, params_bytes = 0;
-    size_t command = 0;
-    BindGroupPtr bindings = nullptr;  // held while the command points to it
-  };
-  BufferRange range_of(const Operand& operand, const Dispatch& dispatch) const;
-  void fold(int64_t workgroups, Command& command, const Dispatch& dispatch) const;
-  void shard(const Dispatch& dispatch, const KernelSlot& slot, int node, RunReport* report);
-  void report_dispatch(const Record& record, int node, int64_t workgroups, RunReport& report) const;
+  void limit_commands();
+  const image::Choice& choose(const image::Dispatch& dispatch, size_t& index) const;
+  void record(const image::Dispatch& dispatch, size_t step, int32_t node);
+  void write_params(const image::Choice& choice, const image::Kernel& kernel, Command& command);
+  BindGroup* bind(const image::Dispatch& dispatch, size_t step, size_t choice,
+                  const image::Kernel& kernel);
+  BufferRange range_of(const image::Bound& operand, const image::Kernel& kernel) const;
+  void fold(int64_t workgroups, const image::Kernel& kernel, Command& command) const;
+  void report_dispatch(const image::Dispatch& dispatch, const image::Kernel& kernel, int32_t node,
+                       int64_t workgroups) const;
 
-  const Compiled& compiled_;
-  const Lowered& lowered_;
-  const DeviceTraits& traits_;
-  std::map<const Dispatch*, KernelSlot> kernels_;
+  const image::Image& image_;
+  Queue& queue_;
   Resources* resources_ = nullptr;
-  const MemoryPlan* plan_ = nullptr;
-  SymbolValues* symbols_ = nullptr;
+  const PipelineList* pipelines_ = nullptr;
+  image::Cells* cells_ = nullptr;
+  RunReport* report_ = nullptr;
+  size_t first_record_ = 0, pieces_ = 0, dispatches_ = 0;
+  bool flagged_ = false;
   std::vector<Command> commands_;
-  std::vector<Record> records_;
-  std::vector<std::byte> params_;
+  std::vector<BufferRange> ranges_;  // of the dispatch at hand
+  Readback readback_;
 };
-
-inline uint64_t whole_words(int64_t bytes) { return static_cast<uint64_t>((bytes + 3) / 4 * 4); }
 
 }  // namespace rlx::webgpu

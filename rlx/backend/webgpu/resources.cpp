@@ -1,62 +1,50 @@
 #include "rlx/backend/webgpu/resources.h"
 
-#include "rlx/lower/storage.h"
+#include <algorithm>
 
 namespace rlx::webgpu {
+
+using image::Kind;
+using image::ValueId;
+
 namespace {
 
-uint64_t at_least_a_word(int64_t bytes) {
-  return static_cast<uint64_t>(std::max<int64_t>((bytes + 3) / 4 * 4, 4));
-}
+uint64_t at_least_a_word(int64_t bytes) { return std::max<uint64_t>(whole_words(bytes), 4); }
 
 }  // namespace
 
-Tensor GpuMemory::read(DType dtype, const Shape& shape) {
-  Tensor tensor(dtype, shape);
-  if (const auto reason = gpu_->lost())
-    fail(ErrorKind::device_lost, "the device of this tensor was lost: ", *reason);
-  const uint64_t bytes =
-      at_least_a_word(bytes_of(dtype, Dim(tensor.count()), gpu_->info().traits).number());
-  const BufferPtr staging = gpu_->create_buffer(bytes, BufferUse::staging, "read");
-  Command copy;
-  copy.kind = Command::Kind::copy;
-  copy.source = buffer_.get();
-  copy.target = staging.get();
-  copy.bytes = bytes;
-  gpu_->submit({&copy, 1});
-  std::optional<Error> failure;
-  const Ticket ticket =
-      gpu_->read(*staging, 0, bytes, [&](Result<std::span<const std::byte>> result) {
-        if (result.ok())
-          from_device(result.take(), tensor);
-        else
-          failure = result.error();
-      });
-  gpu_->wait(ticket);
-  if (failure) throw *failure;
-  return tensor;
-}
-
-Resources::Resources(std::shared_ptr<Gpu> gpu, const Lowered& lowered, Counters& counters)
-    : gpu_(std::move(gpu)), lowered_(lowered), counters_(counters) {
-  own_.resize(lowered.values.size());
-  borrowed_.resize(lowered.values.size());
-  uploaded_.resize(lowered.values.size());
+Resources::Resources(std::shared_ptr<LogicalDevice> device, const image::Image& image,
+                     const ImageNeeds& needs, Counters& counters)
+    : device_(std::move(device)),
+      image_(image),
+      counters_(counters),
+      own_(image.values.size()),
+      borrowed_(image.values.size()),
+      weights_(image.values.size()),
+      marks_(image.values.size()),
+      params_(needs.params_bytes, traits().uniform_alignment),
+      groups_(counters) {
+  if (needs.params_bytes > 0)
+    params_.set_buffer(make(needs.params_bytes, BufferUse::params, "params"));
 }
 
 BufferPtr Resources::make(uint64_t bytes, BufferUse use, const std::string& label) {
+  BufferPtr buffer = gpu().create_buffer(bytes, use, label);
   ++counters_.buffers;
   ++generation_;
-  return gpu_->create_buffer(bytes, use, label);
+  return buffer;
+}
+
+// Freed before a larger one is made, and with it the bind groups that hold it.
+void Resources::release(BufferPtr& buffer) {
+  if (!buffer) return;
+  groups_.clear();
+  ++generation_;
+  buffer = nullptr;
 }
 
 void Resources::fit(const MemoryPlan& plan) {
-  plan_ = &plan;
-  // Bind groups of a buffer that goes must go before anything can fail.
-  const auto release = [&](BufferPtr& buffer) {
-    if (buffer) groups_.clear();
-    buffer = nullptr;  // freed before the larger one is made
-  };
+  use(plan);
   slots_.resize(std::max(slots_.size(), plan.slot_bytes.size()));
   for (size_t s = 0; s < plan.slot_bytes.size(); ++s) {
     const uint64_t bytes = at_least_a_word(plan.slot_bytes[s]);
@@ -64,34 +52,57 @@ void Resources::fit(const MemoryPlan& plan) {
     release(slots_[s]);
     slots_[s] = make(bytes, BufferUse::storage, text("slot ", s));
   }
-  for (size_t v = 0; v < lowered_.values.size(); ++v) {
-    const ValueKind kind = lowered_.values[v].kind;
-    if (kind == ValueKind::result || kind == ValueKind::temporary) continue;
-    const uint64_t bytes = at_least_a_word(plan.bytes_of[v]);
-    if (own_[v] && own_[v]->bytes() >= bytes) continue;
-    release(own_[v]);
-    own_[v] = make(bytes, BufferUse::storage, lowered_.values[v].name);
-    uploaded_[v] = {};
+  for (size_t v = 0; v < image_.values.size(); ++v) {
+    const image::Value& value = image_.values[v];
+    if (value.kind == Kind::state || value.kind == Kind::flag)
+      fit_own(static_cast<ValueId>(v), plan.bytes_of[v]);
   }
 }
 
-void Resources::fit_late(ValueId value, int64_t bytes) {
-  BufferPtr& own = own_[size_t(value)];
+void Resources::fit_own(ValueId place, int64_t bytes) {
+  BufferPtr& own = own_[size_t(place)];
   if (own && own->bytes() >= at_least_a_word(bytes)) return;
-  if (own) groups_.clear();
-  own = nullptr;
-  own = make(at_least_a_word(bytes), BufferUse::storage, lowered_.values[size_t(value)].name);
+  release(own);
+  marks_[size_t(place)] = {};
+  own = make(at_least_a_word(bytes), BufferUse::storage, image_.values[size_t(place)].name);
+}
+
+bool Resources::fits(ValueId value, int64_t bytes) const {
+  const BufferPtr& own = own_[place_of(value)];
+  return own && own->bytes() >= at_least_a_word(bytes);
+}
+
+void Resources::free(ValueId place) {
+  release(own_[size_t(place)]);
+  weights_[size_t(place)] = nullptr;
+  marks_[size_t(place)] = {};
 }
 
 const BufferPtr& Resources::buffer(ValueId value) const {
   if (borrowed_[size_t(value)]) return borrowed_[size_t(value)];
   const int slot = plan_->slot_of[size_t(value)];
-  return slot >= 0 ? slots_[size_t(slot)] : own_[size_t(plan_->root[size_t(value)])];
+  return slot >= 0 ? slots_[size_t(slot)] : own_[place_of(value)];
+}
+
+int64_t Resources::capacity(ValueId value, const image::Cells& cells) const {
+  const int64_t planned = plan_->bytes_of[size_t(value)];
+  const int64_t bytes = planned < 0 ? cells.at(image_.values[size_t(value)].bytes) : planned;
+  return std::max<int64_t>(bytes, 4);
 }
 
 void Resources::borrow(ValueId value, BufferPtr buffer) {
   if (borrowed_[size_t(value)] == buffer) return;
   borrowed_[size_t(value)] = std::move(buffer);
+  ++generation_;
+}
+
+void Resources::hold_weight(ValueId value, const Tensor& tensor) {
+  const auto v = size_t(value);
+  if (weights_[v] && marks_[v] == tensor.mark()) return;
+  free(value);
+  weights_[v] = device_->weights.get(gpu(), tensor, image_.values[v], counters_);
+  own_[v] = weights_[v]->buffer;
+  marks_[v] = tensor.mark();
   ++generation_;
 }
 
@@ -106,62 +117,31 @@ std::shared_ptr<GpuMemory> Resources::keep(ValueId value, uint64_t bytes,
     else
       ++i;
   }
-  kept.push_back(std::make_shared<GpuMemory>(gpu_, make(bytes, BufferUse::storage, label)));
+  ++counters_.buffers;  // not one that a bind group has: the generation stays
+  kept.push_back(std::make_shared<GpuMemory>(
+      gpu_ptr(), device_->tickets, gpu().create_buffer(bytes, BufferUse::storage, label)));
   return kept.back();
 }
 
-void Resources::upload(ValueId value, const Tensor& tensor, const std::string& what) {
-  uploaded_[size_t(value)] = {};
-  if (tensor.count() == 0) return;
-  const int64_t bytes = bytes_of(tensor.dtype(), Dim(tensor.count()), gpu_->info().traits).number();
-  std::span<const std::byte> data = tensor.bytes();
-  const bool whole_words = data.size() % 4 == 0;
-  if (!same_on_device(tensor.dtype(), gpu_->info().traits) || !whole_words) {
-    conversion_.assign(static_cast<size_t>((bytes + 3) / 4 * 4), std::byte{0});
-    to_device(tensor, conversion_, what);
-    data = conversion_;
-  }
-  gpu_->write(*buffer(value), 0, data);
-  ++counters_.uploads;
-  counters_.upload_bytes += data.size();
+void Resources::upload(ValueId value, const Tensor& tensor) {
+  webgpu::upload(gpu(), *buffer(value), tensor, image_.values[size_t(value)].name, scratch_,
+                 counters_);
 }
 
-void Resources::upload_changed(ValueId value, const Tensor& tensor, const std::string& what) {
-  if (uploaded_[size_t(value)] == tensor.mark()) return;
-  upload(value, tensor, what);
-  uploaded_[size_t(value)] = tensor.mark();
-}
-
-BindGroupPtr Resources::bind_group(const void* dispatch, const Pipeline& pipeline,
-                                   const std::vector<BufferRange>& ranges, uint64_t params_bytes) {
-  GroupKey key{dispatch, {}};
-  for (const BufferRange& range : ranges) {
-    key.ranges.push_back(range.buffer->id());
-    key.ranges.push_back(range.offset);
-    key.ranges.push_back(range.bytes);
-  }
-  const auto found = groups_.find(key);
-  if (found != groups_.end()) return found->second;
-  if (groups_.size() > 65536) groups_.clear();  // inputs that stay on the device come and go
-  BindGroupPtr group = gpu_->create_bind_group(pipeline, ranges, {params_, 0, params_bytes});
-  ++counters_.bind_groups;
-  groups_.emplace(std::move(key), group);
-  return group;
-}
-
-const BufferPtr& Resources::params(uint64_t bytes) {
-  if (!params_ || params_->bytes() < bytes) {
-    params_ = make(std::max<uint64_t>(bytes, params_ ? 2 * params_->bytes() : bytes),
-                   BufferUse::params, "params");
-    groups_.clear();  // they hold the old one
-  }
-  return params_;
+void Resources::upload_changed(ValueId value, const Tensor& tensor, int64_t capacity) {
+  fit_own(value, capacity);
+  Tensor::Mark& mark = marks_[size_t(value)];
+  if (mark == tensor.mark()) return;
+  mark = {};  // where it fails, the buffer holds neither
+  upload(value, tensor);
+  mark = tensor.mark();
 }
 
 const BufferPtr& Resources::staging(uint64_t bytes) {
   if (!staging_ || staging_->bytes() < bytes) {
     staging_ = nullptr;
-    staging_ = make(bytes, BufferUse::staging, "staging");
+    staging_ = gpu().create_buffer(bytes, BufferUse::staging, "staging");
+    ++counters_.buffers;
   }
   return staging_;
 }

@@ -1,5 +1,5 @@
-// What a program holds on one logical device: buffers for slots, weights, inputs and state, bind
-// groups, the params and staging buffers. All of it goes with the device and is made again.
+// What a program holds on one logical device: buffers for slots, weights, inputs and states, the
+// params, staging buffers and bind groups. All of it goes with the device and is made again.
 #pragma once
 
 #include <map>
@@ -8,76 +8,78 @@
 #include <vector>
 
 #include "rlx/backend/backend.h"
-#include "rlx/backend/webgpu/gpu.h"
+#include "rlx/backend/webgpu/bind_groups.h"
+#include "rlx/backend/webgpu/device_memory.h"
+#include "rlx/backend/webgpu/logical_device.h"
+#include "rlx/backend/webgpu/params_block.h"
+#include "rlx/plan/memory_plan.h"
 
 namespace rlx::webgpu {
 
-class GpuMemory : public DeviceMemory {
- public:
-  GpuMemory(std::shared_ptr<Gpu> gpu, BufferPtr buffer)
-      : gpu_(std::move(gpu)), buffer_(std::move(buffer)) {}
-  Tensor read(DType dtype, const Shape& shape) override;
-  const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
-  const BufferPtr& buffer() const { return buffer_; }
-
- private:
-  std::shared_ptr<Gpu> gpu_;
-  BufferPtr buffer_;
-};
-
 class Resources {
  public:
-  Resources(std::shared_ptr<Gpu> gpu, const Lowered& lowered, Counters& counters);
+  Resources(std::shared_ptr<LogicalDevice> device, const image::Image& image,
+            const ImageNeeds& needs, Counters& counters);
 
-  Gpu& gpu() { return *gpu_; }
-  const std::shared_ptr<Gpu>& gpu_ptr() { return gpu_; }
-  // Makes room for a plan: slots and own buffers only grow.
+  Gpu& gpu() { return *device_->gpu; }
+  const std::shared_ptr<Gpu>& gpu_ptr() { return device_->gpu; }
+  const DeviceTraits& traits() const { return device_->gpu->info().traits; }
+
+  // Where activations lie from now on. The plan must outlive its use.
+  void use(const MemoryPlan& plan) { plan_ = &plan; }
+  // Makes room for a plan and uses it: slots and own buffers only grow.
   void fit(const MemoryPlan& plan);
-  // Room for a value that only a step could size.
-  void fit_late(ValueId value, int64_t bytes);
-  const BufferPtr& buffer(ValueId value) const;
-  // That of a value that keeps one from run to run; none before the first plan.
-  const BufferPtr& own(ValueId value) const { return own_[size_t(value)]; }
-  void borrow(ValueId value, BufferPtr buffer);  // somebody else's, for this run
+  // A buffer of its own for a place, as large as that at least; what it held is gone if it grows.
+  void fit_own(image::ValueId place, int64_t bytes);
+  // Could the plan not size it? Then the step that writes it has to make room.
+  bool is_late(image::ValueId value) const {
+    return plan_->slot_of[size_t(value)] < 0 && plan_->bytes_of[size_t(value)] < 0;
+  }
+  bool fits(image::ValueId value, int64_t bytes) const;
+  void free(image::ValueId place);
+
+  const BufferPtr& buffer(image::ValueId value) const;
+  const BufferPtr& own(image::ValueId value) const { return own_[place_of(value)]; }
+  // The bytes a binding of the whole value has: its bound, so that bind groups outlast extents.
+  int64_t capacity(image::ValueId value, const image::Cells& cells) const;
+
+  void borrow(image::ValueId value, BufferPtr buffer);  // somebody else's, for this run
+  // The device's buffer of a weight, where the tensor is not the one held already.
+  void hold_weight(image::ValueId value, const Tensor& tensor);
   // Room for an output that stays on the device: what nobody holds any more serves again, so that
   // a cache handed from run to run takes two buffers in turn.
-  std::shared_ptr<GpuMemory> keep(ValueId value, uint64_t bytes, const std::string& label);
+  std::shared_ptr<GpuMemory> keep(image::ValueId value, uint64_t bytes, const std::string& label);
 
-  // Uploads a tensor to the value's own buffer.
-  void upload(ValueId value, const Tensor& tensor, const std::string& what);
-  // The same, when the tensor is not the one uploaded last.
-  void upload_changed(ValueId value, const Tensor& tensor, const std::string& what);
+  void upload(image::ValueId value, const Tensor& tensor);
+  // The same, with a buffer of its own, when the tensor is not the one uploaded last.
+  void upload_changed(image::ValueId value, const Tensor& tensor, int64_t capacity);
 
-  BindGroupPtr bind_group(const void* dispatch, const Pipeline& pipeline,
-                          const std::vector<BufferRange>& ranges, uint64_t params_bytes);
-  const BufferPtr& params(uint64_t bytes);
+  ParamsBlock& params() { return params_; }
+  BindGroups& groups() { return groups_; }
   const BufferPtr& staging(uint64_t bytes);
-  // Changes whenever a buffer does: what was recorded before is stale.
+  // Changes whenever a buffer does: bind groups made before may be of others.
   uint64_t generation() const { return generation_; }
 
  private:
-  struct GroupKey {
-    const void* dispatch;
-    std::vector<uint64_t> ranges;
-    bool operator<(const GroupKey& other) const {
-      return std::tie(dispatch, ranges) < std::tie(other.dispatch, other.ranges);
-    }
-  };
+  size_t place_of(image::ValueId value) const { return size_t(image_.values[size_t(value)].place); }
   BufferPtr make(uint64_t bytes, BufferUse use, const std::string& label);
+  void release(BufferPtr& buffer);
 
-  std::shared_ptr<Gpu> gpu_;
-  const Lowered& lowered_;
+  const std::shared_ptr<LogicalDevice> device_;
+  const image::Image& image_;
   Counters& counters_;
   const MemoryPlan* plan_ = nullptr;
   std::vector<BufferPtr> slots_;
-  std::vector<BufferPtr> own_;  // by value
-  std::vector<BufferPtr> borrowed_;
-  std::map<ValueId, std::vector<std::shared_ptr<GpuMemory>>> kept_;
-  std::vector<Tensor::Mark> uploaded_;  // what the own buffers hold
-  std::map<GroupKey, BindGroupPtr> groups_;
-  BufferPtr params_, staging_;
-  std::vector<std::byte> conversion_;
-  uint64_t generation_ = 0;
+  std::vector<BufferPtr> own_;       // by value, of places
+  std::vector<BufferPtr> borrowed_;  // by value
+  std::vector<StoredWeightPtr> weights_;
+  std::vector<Tensor::Mark> marks_;  // of what the own buffers hold
+  std::map<image::ValueId, std::vector<std::shared_ptr<GpuMemory>>> kept_;
+  ParamsBlock params_;
+  BindGroups groups_;
+  BufferPtr staging_;
+  std::vector<std::byte> scratch_;
+  uint64_t generation_ = 1;
 };
 
 }  // namespace rlx::webgpu

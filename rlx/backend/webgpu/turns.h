@@ -8,10 +8,10 @@
 namespace rlx::webgpu {
 
 // Whose turn it is with an executor: one thread's, until it says so, or that of an asynchronous
-// run, which ends only while somebody waits for the device.
+// call, which ends only while somebody waits for the device.
 class Turns {
  public:
-  // For an asynchronous run; false when it is somebody's turn already.
+  // For an asynchronous call; false when it is somebody's turn already.
   bool try_begin() {
     {
       const std::lock_guard lock(mutex_);
@@ -21,7 +21,7 @@ class Turns {
     changed_.notify_all();
     return true;
   }
-  // `wait` waits until an asynchronous run is over.
+  // `wait` waits until an asynchronous call is over.
   void begin(const std::function<void()>& wait) {
     for (;;) {
       {
@@ -45,6 +45,10 @@ class Turns {
   bool taken() const {
     const std::lock_guard lock(mutex_);
     return taken_;
+  }
+  bool is_asynchronous() const {
+    const std::lock_guard lock(mutex_);
+    return asynchronous_;
   }
 
  private:

@@ -4,73 +4,59 @@
 
 namespace rlx::webgpu {
 
-std::shared_ptr<Gpu> WebGpuDevice::gpu() {
+WebGpuDevice::~WebGpuDevice() {
+#ifndef __EMSCRIPTEN__
+  // Nobody else will wait for what programs and preparations have left under way.
+  try {
+    tickets_->wait_for_all();
+  } catch (...) {  // a callback's, and nobody is there to be told
+  }
+#endif
+}
+
+std::shared_ptr<LogicalDevice> WebGpuDevice::connect() {
+  std::shared_ptr<LogicalDevice> lost;  // goes when the lock is gone: it may call back
   const std::lock_guard lock(mutex_);
-  if (!gpu_ || gpu_->lost()) {
-    pipelines_.clear();
-    gpu_ = open_();
+  if (!logical_ || logical_->gpu->lost()) {
+    lost = std::move(logical_);
+    logical_ = std::make_shared<LogicalDevice>(open_(), tickets_);
   }
-  return gpu_;
+  return logical_;
 }
 
-std::vector<PipelinePtr> WebGpuDevice::pipelines(Gpu& gpu,
-                                                 const std::vector<const RenderedKernel*>& kernels,
-                                                 uint64_t& compiled) {
-  // Not locked while it waits: what is called back meanwhile may want pipelines too.
-  std::map<std::string, PipelinePtr> ready;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const RenderedKernel* kernel : kernels)
-      if (const auto found = pipelines_.find(kernel->wgsl);
-          gpu_.get() == &gpu && found != pipelines_.end())
-        ready.insert(*found);
-  }
-  struct Pending {
-    Ticket ticket = 0;
-    PipelinePtr pipeline;
-    std::optional<Error> error;
-    const RenderedKernel* kernel = nullptr;
-  };
-  std::map<std::string, Pending> pending;
-  for (const RenderedKernel* kernel : kernels) {
-    if (ready.count(kernel->wgsl) || pending.count(kernel->wgsl)) continue;
-    Pending& entry = pending[kernel->wgsl];
-    entry.kernel = kernel;
-    PipelineSource source{
-        kernel->label, kernel->wgsl, {}, static_cast<uint64_t>(kernel->params.bytes)};
-    for (const Access access : kernel->bindings)
-      source.storage.push_back(access == Access::read ? BindingAccess::read
-                                                      : BindingAccess::read_write);
-    entry.ticket = gpu.create_pipeline(source, [&entry](Result<PipelinePtr> result) {
-      if (result.ok())
-        entry.pipeline = result.take();
-      else
-        entry.error = result.error();
-    });
-  }
-  for (auto& [wgsl, entry] : pending) {
-    gpu.wait(entry.ticket);
-    ++compiled;
-  }
-  for (auto& [wgsl, entry] : pending) {
-    if (entry.error) {
-      const std::string message = entry.error->what();
-      throw Error(entry.error->kind(),
-                  text("kernel ", entry.kernel->label, ": ", map_error(*entry.kernel, message)));
+void WebGpuDevice::prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) {
+  // There is no program yet that could be told what the callback throws.
+  const auto tell = [tickets = tickets_, done = std::move(done)](Result<ExecutablePtr> made) {
+    try {
+      done(std::move(made));
+    } catch (...) {
+      tickets->keep(std::current_exception());
     }
-    ready.emplace(wgsl, entry.pipeline);
+  };
+  std::shared_ptr<Executor> executor;
+  try {
+    executor = std::make_shared<Executor>(shared_from_this(), std::move(options));
+  } catch (...) {
+    return tell(current_error());
   }
-  {
-    const std::lock_guard lock(mutex_);
-    if (gpu_.get() == &gpu) pipelines_.insert(ready.begin(), ready.end());
-  }
-  std::vector<PipelinePtr> found;
-  for (const RenderedKernel* kernel : kernels) found.push_back(ready.at(kernel->wgsl));
-  return found;
+  // While it is under way, its callbacks hold the executor, and nobody the device.
+  executor->prepare_async([device = weak_from_this(), prepared = std::weak_ptr<Executor>(executor),
+                           tell](const Error* error) {
+    const std::shared_ptr<WebGpuDevice> open = device.lock();
+    const std::shared_ptr<Executor> held = prepared.lock();
+    if (error)
+      tell(*error);
+    else if (!open || !held)
+      tell(Error(ErrorKind::device_lost, "prepare: the device was closed"));
+    else
+      tell(make_executable(open, held));
+  });
 }
 
-std::shared_ptr<Executable> WebGpuDevice::prepare(std::shared_ptr<const Compiled> compiled) {
-  return make_executor(shared_from_this(), std::move(compiled));
+void WebGpuDevice::wait_until(const std::function<bool()>& done) {
+  const auto self = shared_from_this();  // a callback may drop the last other handle
+  tickets_->wait(nullptr, done);
+  tickets_->rethrow();
 }
 
 }  // namespace rlx::webgpu

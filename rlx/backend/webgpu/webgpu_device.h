@@ -1,16 +1,13 @@
-// A WebGPU adapter as a device of rlx: its logical device, made again after a loss, and its
-// pipelines.
+// A WebGPU adapter as a device of rlx: its logical device, made again after a loss, with what its
+// programs share.
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <vector>
 
 #include "rlx/backend/backend.h"
-#include "rlx/backend/webgpu/gpu.h"
-#include "rlx/codegen/render.h"
+#include "rlx/backend/webgpu/logical_device.h"
 
 namespace rlx::webgpu {
 
@@ -21,23 +18,24 @@ using OpenGpu = std::function<std::shared_ptr<Gpu>()>;
 class WebGpuDevice : public Backend, public std::enable_shared_from_this<WebGpuDevice> {
  public:
   WebGpuDevice(AdapterInfo info, OpenGpu open) : info_(std::move(info)), open_(std::move(open)) {}
+  ~WebGpuDevice() override;
 
   const DeviceTraits& traits() const override { return info_.traits; }
   const AdapterInfo& info() const { return info_; }
-  std::shared_ptr<Executable> prepare(std::shared_ptr<const Compiled> compiled) override;
+  void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override;
+  void wait_until(const std::function<bool()>& done) override;
 
   // The logical device; a new one when the last was lost.
-  std::shared_ptr<Gpu> gpu();
-  // A pipeline for each kernel, compiled side by side where they are new. `compiled` counts those.
-  std::vector<PipelinePtr> pipelines(Gpu& gpu, const std::vector<const RenderedKernel*>& kernels,
-                                     uint64_t& compiled);
+  std::shared_ptr<LogicalDevice> connect();
+  std::shared_ptr<Gpu> gpu() { return connect()->gpu; }
+  const std::shared_ptr<Tickets>& tickets() const { return tickets_; }
 
  private:
-  AdapterInfo info_;
-  OpenGpu open_;
+  const AdapterInfo info_;
+  const OpenGpu open_;
+  const std::shared_ptr<Tickets> tickets_ = std::make_shared<Tickets>();
   std::mutex mutex_;
-  std::shared_ptr<Gpu> gpu_;
-  std::map<std::string, PipelinePtr> pipelines_;  // by module text, of gpu_
+  std::shared_ptr<LogicalDevice> logical_;
 };
 
 }  // namespace rlx::webgpu

@@ -1,0 +1,40 @@
+// What the values of a program on the CPU hold: slots of one arena, weights, states, inputs.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rlx/backend/binding.h"
+
+namespace rlx {
+
+class CpuMemory {
+ public:
+  explicit CpuMemory(const image::Image& image);
+
+  // Slots end to end in one allocation that only grows; true where it has grown.
+  bool fit(std::shared_ptr<const MemoryPlan> plan);
+  const std::shared_ptr<const MemoryPlan>& plan() const { return plan_; }
+
+  Tensor& value(image::ValueId v) { return values_[size_t(v)]; }
+  void set(image::ValueId v, Tensor tensor) { values_[size_t(v)] = std::move(tensor); }
+  // Where a step writes the value: its slot, its state, or memory of its own where the plan could
+  // not size it. A value of unknown extents has none yet and is empty.
+  Tensor target(image::ValueId v, const image::Cells& cells);
+  // The result of a call is in its place: a call may have put it elsewhere.
+  void keep(image::ValueId v, const Tensor& result, const image::Cells& cells);
+
+  // Values have memory of their own while steps run once; what only those needed is freed.
+  void begin_once() { in_once_ = true; }
+  void end_once();
+
+ private:
+  const image::Image& image_;
+  std::shared_ptr<const MemoryPlan> plan_;
+  std::vector<int64_t> offsets_;  // by slot
+  std::shared_ptr<Storage> arena_;
+  std::vector<Tensor> values_;
+  bool in_once_ = false;
+};
+
+}  // namespace rlx

@@ -1,0 +1,50 @@
+// A call of an image with the implementations that accepted it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rlx/image/call.h"
+
+namespace rlx {
+
+class PreparedCall {
+ public:
+  PreparedCall() = default;
+  // An Error where the table has nothing for it, which names the op and the node.
+  PreparedCall(const image::Call& call, int32_t node, const image::Image& image,
+               const image::Implementations& implementations);
+
+  const image::Call& call() const { return *call_; }
+  image::CallSite& site() { return site_; }
+
+  // Makes the site of this binding: `value` gives what a value holds, `target` where a result is
+  // to be written (f32[0] of its dtype where only the call can tell its extents).
+  using Find = std::function<Tensor(image::ValueId)>;
+  void place(const image::Cells& cells, const Find& value, const Find& target);
+  // Runs the first implementation that does not refuse. Errors name the node.
+  void run();
+  // The extents that the results tell; an Error where a result is not as large as its value.
+  // True where cells were told.
+  bool tell(image::Cells& cells) const;
+  // The implementation that ran last.
+  const std::string& implementation() const { return kernels_[ran_].name; }
+
+ private:
+  struct Kernel {
+    std::string name;
+    bool reads_views = false;
+    std::unique_ptr<image::CallKernel> kernel;
+  };
+  const image::Image* image_ = nullptr;
+  const image::Call* call_ = nullptr;
+  int32_t node_ = -1;
+  std::vector<Kernel> kernels_;
+  size_t ran_ = 0;
+  image::CallSite site_;
+  bool has_views_ = false;
+};
+
+}  // namespace rlx

@@ -1,0 +1,40 @@
+// Buffers as tensors that stay on the device, and reading them.
+#pragma once
+
+#include <memory>
+
+#include "rlx/backend/backend.h"
+#include "rlx/backend/webgpu/error_flag.h"
+#include "rlx/backend/webgpu/gpu.h"
+#include "rlx/backend/webgpu/tickets.h"
+
+namespace rlx::webgpu {
+
+class GpuMemory : public DeviceMemory {
+ public:
+  GpuMemory(std::shared_ptr<Gpu> gpu, std::shared_ptr<Tickets> tickets, BufferPtr buffer)
+      : gpu_(std::move(gpu)), tickets_(std::move(tickets)), buffer_(std::move(buffer)) {}
+
+  void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) override;
+  Tensor read(DType dtype, const Shape& shape) override;
+
+  const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
+  const BufferPtr& buffer() const { return buffer_; }
+  // Of the run that wrote it; none where it cannot have failed.
+  void set_outcome(std::shared_ptr<Outcome> outcome) { outcome_ = std::move(outcome); }
+  const std::shared_ptr<Outcome>& outcome() const { return outcome_; }
+
+ private:
+  const std::shared_ptr<Gpu> gpu_;
+  const std::shared_ptr<Tickets> tickets_;
+  const BufferPtr buffer_;
+  std::shared_ptr<Outcome> outcome_;
+};
+
+// Reads the elements at the start of a buffer. `done` is called exactly once, from a callback or,
+// with an Error, at once; what it throws is kept for the device's own wait.
+void read_buffer(const std::shared_ptr<Gpu>& gpu, const std::shared_ptr<Tickets>& tickets,
+                 const void* owner, const BufferPtr& buffer, DType dtype, const Shape& shape,
+                 Receive<Tensor> done);
+
+}  // namespace rlx::webgpu

@@ -1,0 +1,55 @@
+// What is under way on a device, for those who wait: natively callbacks arrive inside Gpu::wait()
+// alone, so that whoever waits has to know for what.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "rlx/backend/webgpu/gpu.h"
+
+namespace rlx::webgpu {
+
+class Tickets {
+ public:
+  using Id = uint64_t;
+
+  // An entry is opened before the call, told the call's ticket, and closed first thing in the
+  // callback. `owner` is who waits for it as a rule; null: anybody may have to.
+  Id open(const void* owner);
+  void set(Id id, const std::shared_ptr<Gpu>& gpu, Ticket ticket);
+  void close(Id id);
+  // The owner is gone; whoever waits next also waits for what it has left.
+  void abandon(const void* owner);
+
+  // Lets callbacks arrive until `done` is true: the owner's first, others' where it has none.
+  void wait(const void* owner, const std::function<bool()>& done);
+  void wait_for_all();
+
+  // What a callback threw that belongs to no program; the device's own wait throws it.
+  void keep(std::exception_ptr thrown);
+  void rethrow();
+
+ private:
+  struct Entry {
+    Id id = 0;
+    const void* owner = nullptr;
+    std::weak_ptr<Gpu> gpu;
+    Ticket ticket = 0;
+    bool set = false, abandoned = false;
+  };
+  bool wait_for_one(const void* owner);
+  void wait_for_abandoned();
+  void wait_for(const Entry& entry);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Entry> entries_;  // oldest first
+  Id last_ = 0;
+  std::exception_ptr thrown_;
+};
+
+}  // namespace rlx::webgpu

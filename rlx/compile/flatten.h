@@ -1,0 +1,27 @@
+// Steps of a lowered graph as a list with jumps, in cells instead of expressions. Dispatches are
+// not rendered yet: which memory their operands share is decided on the list.
+#pragma once
+
+#include <vector>
+
+#include "rlx/compile/numbers_builder.h"
+#include "rlx/lower/step.h"
+
+namespace rlx {
+
+struct FlatStep {
+  image::Step step;
+  const Dispatch* dispatch = nullptr;  // that is to be rendered
+  std::vector<InPlace> in_place = {};  // what the step allows
+  bool in_body = false;                // it may not run, or run many times
+  bool constant = false;               // its sizes are numbers
+  bool shares = false;                 // in_place is what was decided: one binding serves both
+};
+using FlatSteps = std::vector<FlatStep>;
+
+FlatSteps flat_steps(const Steps& steps, const Lowered& lowered, NumbersBuilder& numbers);
+
+// Without the steps that are marked; jumps go to what follows.
+void remove_steps(FlatSteps& steps, const std::vector<bool>& removed);
+
+}  // namespace rlx

@@ -1,0 +1,149 @@
+#include "rlx/plan/memory_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "rlx/compile/build_image.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+DeviceTraits gpu_traits() {
+  DeviceTraits traits;
+  traits.name = "test";
+  traits.device_class = DeviceClass::software;
+  return traits;
+}
+
+struct Planned {
+  image::Image image;
+  MemoryPlan plan;
+};
+
+Planned planned(const Graph& graph) {
+  image::Image image = build_image(graph, gpu_traits());
+  MemoryPlan plan = plan_memory(image, image::Cells(image.numbers));
+  return {std::move(image), std::move(plan)};
+}
+
+std::vector<std::string> faults(const Planned& p) { return check_plan(p.image, p.plan); }
+
+Graph chain() {
+  Graph graph;
+  graph.output("y", relu(tanh(exp(exp(graph.input("x", f32({8})))))));
+  return graph;
+}
+
+TEST(MemoryPlan, AChainAlternatesBetweenTwoSlots) {
+  const Planned p = planned(chain());
+  EXPECT_EQ(p.plan.slot_bytes, (std::vector<int64_t>{32, 32}));
+  EXPECT_TRUE(faults(p).empty());
+}
+
+TEST(MemoryPlan, AValueReadLaterKeepsItsSlot) {
+  Graph graph;
+  const Value a = exp(graph.input("x", f32({8})));
+  graph.output("y", tanh(relu(a)) * a);
+  const Planned p = planned(graph);
+  EXPECT_EQ(p.plan.slot_bytes.size(), 3u);
+  EXPECT_TRUE(faults(p).empty());
+}
+
+TEST(MemoryPlan, ViewsTakeNoMemory) {
+  Graph graph;
+  const Value x = exp(graph.input("x", f32({2, 6})));
+  graph.output("y", relu(transpose(reshape(x, {3, 4}), {1, 0})));
+  EXPECT_EQ(planned(graph).plan.slot_bytes, (std::vector<int64_t>{48, 48}));
+}
+
+TEST(MemoryPlan, ABoundedSymbolIsPlannedForItsBound) {
+  Graph graph;
+  const Dim n = graph.symbol("n", 100);
+  graph.output("y", exp(graph.input("x", f32({n, 4}))));
+  EXPECT_EQ(planned(graph).plan.slot_bytes, (std::vector<int64_t>{1600}));
+}
+
+TEST(MemoryPlan, AStateIsUpdatedInPlace) {
+  Graph graph;
+  const Value cache = graph.state("cache", f32({8, 4}));
+  const Value next = write_slice(cache, graph.input("x", f32({1, 4})), graph.input("at", i64({2})));
+  graph.update(cache, next);
+  graph.output("y", exp(next));
+  const Planned p = planned(graph);
+  EXPECT_TRUE(faults(p).empty());
+  const image::State& state = p.image.states[0];
+  EXPECT_EQ(p.image.values[size_t(state.next)].place, state.value);
+}
+
+TEST(MemoryPlan, AStateReadLaterIsNotUpdatedInPlace) {
+  Graph graph;
+  const Value cache = graph.state("cache", f32({8, 4}));
+  const Value next = write_slice(cache, graph.input("x", f32({1, 4})), graph.input("at", i64({2})));
+  graph.update(cache, next);
+  graph.output("y", exp(next));
+  graph.output("old", exp(cache));
+  const Planned p = planned(graph);
+  EXPECT_TRUE(faults(p).empty());
+  const image::State& state = p.image.states[0];
+  EXPECT_EQ(p.image.values[size_t(state.next)].place, state.next);
+}
+
+TEST(PlanChecker, FindsALiveValueOverwritten) {
+  Graph graph;
+  const Value a = exp(graph.input("x", f32({8})));
+  graph.output("y", tanh(relu(a)) * a);
+  Planned p = planned(graph);
+  for (int& slot : p.plan.slot_of)
+    if (slot == 2) slot = 0;  // tanh onto a, which mul reads
+  ASSERT_FALSE(faults(p).empty());
+  EXPECT_NE(faults(p)[0].find("overwritten"), std::string::npos) << faults(p)[0];
+}
+
+TEST(PlanChecker, FindsABufferReadAndWrittenInOneStep) {
+  Planned p = planned(chain());
+  for (int& slot : p.plan.slot_of)
+    if (slot == 1) slot = 0;
+  bool found = false;
+  for (const std::string& fault : faults(p))
+    found |= fault.find("in one buffer") != std::string::npos;
+  EXPECT_TRUE(found);
+}
+
+// As they would be without the copies that lowering makes of a state's old value.
+TEST(PlanChecker, FindsAStateThatIsReadAfterItsUpdate) {
+  Graph graph;
+  const Value first = graph.state("first", f32({2})), second = graph.state("second", f32({2}));
+  graph.update(first, exp(graph.input("x", f32({2}))));
+  graph.update(second, first);
+  graph.output("old", first);
+  Planned p = planned(graph);
+  EXPECT_TRUE(faults(p).empty());
+  const image::ValueId state = p.image.states[0].value;
+  p.image.outputs[0].value = state;
+  std::get<image::Copy>(p.image.run.back().what).source.value = state;  // the update of `second`
+  EXPECT_EQ(faults(p),
+            (std::vector<std::string>{"'second' is copied from state 'first' after its update",
+                                      "output 'old' is state 'first' after its update"}));
+}
+
+TEST(PlanChecker, FindsASlotThatIsTooSmall) {
+  Planned p = planned(chain());
+  p.plan.slot_bytes[0] = 16;
+  ASSERT_FALSE(faults(p).empty());
+  EXPECT_NE(faults(p)[0].find("its slot 16"), std::string::npos);
+}
+
+TEST(PlanChecker, FindsAValueBeyondTheDevicesBuffers) {
+  Planned p = planned(chain());
+  p.image.traits.max_buffer_bytes = 16;
+  EXPECT_FALSE(faults(p).empty());
+}
+
+TEST(MemoryPlan, SizesBeyondFourGibibytesAreRight) {
+  Graph graph;
+  graph.output("y", relu(exp(graph.input("x", f32({70000, 70000})))));
+  EXPECT_EQ(planned(graph).plan.peak_bytes, int64_t{2} * 70000 * 70000 * 4);
+}
+
+}  // namespace
+}  // namespace rlx

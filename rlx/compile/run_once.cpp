@@ -1,0 +1,66 @@
+#include "rlx/compile/run_once.h"
+
+#include <algorithm>
+
+#include "rlx/image/uses.h"
+
+namespace rlx {
+namespace {
+
+using image::Kind;
+using image::ValueId;
+
+bool may_run_once(const FlatStep& flat) {
+  const image::Step& step = flat.step;
+  if (!flat.constant) return false;
+  if (const auto* dispatch = std::get_if<image::Dispatch>(&step.what))
+    return !dispatch->flags_errors;
+  if (const auto* call = std::get_if<image::Call>(&step.what)) return call->told.empty();
+  return std::holds_alternative<image::Copy>(step.what) ||
+         std::holds_alternative<image::Clear>(step.what) ||
+         std::holds_alternative<image::Write>(step.what);
+}
+
+}  // namespace
+
+std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image& image,
+                                      const std::vector<int64_t>& bytes) {
+  // Small enough to be kept whatever it was made from.
+  constexpr int64_t kSmall = 4096;
+  std::vector<image::Use> uses;
+  std::vector<bool> once(steps.size());
+  std::vector<std::vector<size_t>> writers(image.values.size());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    uses.push_back(image::use_of(steps[i].step, image.flag));
+    for (const ValueId value : uses[i].writes) writers[size_t(value)].push_back(i);
+    once[i] = may_run_once(steps[i]);
+    int64_t read = 0, written = 0;
+    for (const ValueId value : uses[i].reads) read += bytes[size_t(value)];
+    for (const ValueId value : uses[i].writes) written += bytes[size_t(value)];
+    if (written > std::max(read, kSmall)) once[i] = false;
+  }
+  const auto is_once = [&](ValueId value) {
+    const Kind kind = image.values[size_t(value)].kind;
+    if (kind == Kind::weight || kind == Kind::constant) return true;
+    const std::vector<size_t>& by = writers[size_t(value)];
+    return !by.empty() && std::all_of(by.begin(), by.end(), [&](size_t i) { return once[i]; });
+  };
+  const auto is_made_here = [&](ValueId value) {
+    const Kind kind = image.values[size_t(value)].kind;
+    return (kind == Kind::result || kind == Kind::temporary) && is_once(value);
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (!once[i]) continue;
+      const bool stays =
+          std::all_of(uses[i].reads.begin(), uses[i].reads.end(), is_once) &&
+          std::all_of(uses[i].updates.begin(), uses[i].updates.end(), is_once) &&
+          std::all_of(uses[i].writes.begin(), uses[i].writes.end(), is_made_here);
+      if (!stays) once[i] = false, changed = true;
+    }
+  }
+  return once;
+}
+
+}  // namespace rlx

@@ -1,0 +1,13 @@
+// Which values take the memory of another: results the place of an operand that ends with them, and
+// the next values of states the place of the state.
+#pragma once
+
+#include "rlx/compile/flatten.h"
+
+namespace rlx {
+
+// Sets Value::place in the image and, for dispatches, marks the operands that are then read through
+// the result's binding.
+void share_places(FlatSteps& steps, image::Image& image);
+
+}  // namespace rlx

@@ -1,0 +1,81 @@
+// How a call of an image meets code: a table of implementations by name, each of which may refuse.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rlx/image/image.h"
+
+namespace rlx::image {
+
+// An operand of a call under a binding. A view is seen through its strides: `tensor` is then all of
+// the value that it lies in.
+struct Argument {
+  Tensor tensor;
+  bool present = false, is_view = false;
+  Shape shape;  // of what the call reads
+  int64_t offset = 0;
+  Shape strides;
+
+  // The elements row after row: the tensor itself, or a copy of the view.
+  Tensor contiguous() const;
+};
+
+struct CallSite {
+  std::vector<Argument> inputs;
+  std::vector<Tensor> results;  // where the shape is known, in place; else empty, to be replaced
+  SymbolValues symbols;         // that attributes mention
+
+  const Tensor* in(size_t i) const {
+    return i < inputs.size() && inputs[i].present ? &inputs[i].tensor : nullptr;
+  }
+};
+
+// A call, made ready. It may keep what serves several runs.
+class CallKernel {
+ public:
+  virtual ~CallKernel() = default;
+  // False hands the call to the next implementation: the extents at hand are not its own.
+  virtual bool run(CallSite& site) = 0;
+};
+
+struct Implementation {
+  std::string name;          // as the report shows it
+  bool reads_views = false;  // else views are copied for it
+  // Null where it refuses, by attributes, dtypes or ranks.
+  std::function<std::unique_ptr<CallKernel>(const Call& call, const Image& image)> prepare;
+};
+
+// In the order they are tried.
+using Implementations = std::map<std::string, std::vector<Implementation>, std::less<>>;
+
+// A copy of elements between two layouts of one shape, made ready.
+class StridedCopy {
+ public:
+  struct Layout {
+    int64_t offset = 0;  // in elements
+    const Shape& strides;
+  };
+  StridedCopy() = default;
+  StridedCopy(const Shape& shape, Layout from, Layout to, int64_t element_bytes);
+  void run(const std::byte* from, std::byte* to) const;
+
+ private:
+  struct Axis {
+    int64_t extent = 0, from = 0, to = 0;  // steps in elements
+  };
+  template <size_t width>
+  static void plane(const std::byte* from, std::byte* to, const Axis& outer, const Axis& inner);
+  template <size_t width>
+  void axes_from(const std::byte* from, std::byte* to, size_t at) const;
+
+  std::vector<Axis> axes_;
+  int64_t from_ = 0, to_ = 0;  // in bytes
+  int64_t width_ = 0;
+  bool empty_ = true;
+};
+
+}  // namespace rlx::image

@@ -1,0 +1,36 @@
+// What lowering may know of a device: limits, features, and which kind of machine it is.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace rlx {
+
+enum class DeviceClass { host, software, integrated, discrete };
+
+struct DeviceTraits {
+  std::string name = "cpu";  // short, as a user types it: cpu, lavapipe, swiftshader, ...
+  DeviceClass device_class = DeviceClass::host;
+
+  bool f16 = false;  // shader-f16: f16 storage without packing
+  bool subgroups = false;
+  bool timestamps = false;
+  int64_t subgroup_min = 0, subgroup_max = 0;
+
+  int64_t max_binding_bytes = INT64_MAX;
+  int64_t max_buffer_bytes = INT64_MAX;
+  int64_t max_storage_buffers = 8;  // per dispatch
+  int64_t max_workgroup_invocations = 256;
+  int64_t max_workgroup_bytes = 16384;
+  int64_t max_workgroups = 65535;   // per dimension
+  int64_t storage_alignment = 256;  // of binding offsets
+  int64_t uniform_alignment = 256;
+
+  std::set<std::string> reads_views = {};  // of the host: calls that need no copy of a view
+
+  bool operator==(const DeviceTraits&) const = default;
+  bool on_host() const { return device_class == DeviceClass::host; }
+};
+
+}  // namespace rlx

@@ -1,0 +1,445 @@
+#include "rlx/image/verify.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <set>
+
+#include "rlx/image/storage.h"
+
+namespace rlx::image {
+namespace {
+
+class Verifier {
+ public:
+  explicit Verifier(const Image& image) : image_(image), numbers_(image.numbers) {}
+
+  void verify() {
+    verify_numbers();
+    verify_values();
+    verify_kernels();
+    verify_steps("bind step", image_.bind);
+    verify_steps("once step", image_.once);
+    verify_steps("run step", image_.run);
+    verify_names();
+  }
+
+ private:
+  // Messages say which of what: "image: run step 3: kernel 7, of 5".
+  void at(const char* what, size_t index) { what_ = what, index_ = index; }
+  template <class... Parts>
+  [[noreturn]] void wrong(const Parts&... parts) const {
+    fail(ErrorKind::invalid_model, "image: ", what_, ' ', index_, ": ", parts...);
+  }
+  template <class... Parts>
+  void expect(bool holds, const Parts&... parts) const {
+    if (!holds) wrong(parts...);
+  }
+
+  void index(const char* what, int64_t number, size_t count) const {
+    expect(number >= 0 && static_cast<uint64_t>(number) < count, what, ' ', number, ", of ", count);
+  }
+  void cell(Number number) const { index("cell", number, size_t(numbers_.count)); }
+  void optional_cell(Number number) const {
+    if (number != kNone) cell(number);
+  }
+  void cells(const std::vector<Number>& list) const {
+    for (const Number number : list) cell(number);
+  }
+  void value(ValueId number) const { index("value", number, image_.values.size()); }
+  const Value& value_at(ValueId number) const { return image_.values[size_t(number)]; }
+  // A cell that steps and inputs write.
+  void told(Number number) const {
+    cell(number);
+    expect(is_symbol_[size_t(number)], "cell ", number, " is told, and is no symbol");
+  }
+  void segment(int32_t number, bool needed) const {
+    if (number == -1 && !needed) return;
+    index("segment", number, numbers_.segments.size());
+  }
+
+  void verify_numbers() {
+    at("cell", 0);
+    const auto count = static_cast<uint64_t>(std::max(numbers_.count, 0));
+    expect(numbers_.count >= 0 && count == uint64_t{numbers_.known.size()} +
+                                               numbers_.symbols.size() + numbers_.code.size(),
+           numbers_.count, " cells are not the constants, symbols and instructions together");
+    is_symbol_.assign(size_t(count), false);
+    known_.assign(size_t(count), std::nullopt);
+    std::vector<bool> defined(size_t(count), false);
+    const auto define = [&](Number number) {
+      cell(number);
+      expect(!defined[size_t(number)], "cell ", number, " is defined twice");
+      defined[size_t(number)] = true;
+    };
+    for (size_t i = 0; i < numbers_.known.size(); ++i) {
+      at("constant", i);
+      define(numbers_.known[i].number);
+      known_[size_t(numbers_.known[i].number)] = numbers_.known[i].value;
+    }
+    for (size_t i = 0; i < numbers_.symbols.size(); ++i) {
+      const Symbol& symbol = numbers_.symbols[i];
+      at("symbol", i);
+      define(symbol.number);
+      is_symbol_[size_t(symbol.number)] = true;
+      expect(!symbol.name.empty(), "it has no name");
+      expect(symbol.range.low <= symbol.range.high, "'", symbol.name, "' lies in ",
+             symbol.range.low, "..", symbol.range.high);
+    }
+    for (size_t i = 0; i < numbers_.code.size(); ++i) {
+      const Instruction& instruction = numbers_.code[i];
+      at("instruction", i);
+      for (const Number operand : {instruction.a, instruction.b}) {
+        cell(operand);
+        expect(defined[size_t(operand)], "cell ", operand, " is read before it is computed");
+      }
+      define(instruction.result);
+    }
+    for (size_t i = 0; i < numbers_.checks.size(); ++i) {
+      at("check", i);
+      cell(numbers_.checks[i].a);
+      cell(numbers_.checks[i].b);
+      optional_cell(numbers_.checks[i].guard);
+    }
+    for (size_t i = 0; i < numbers_.segments.size(); ++i) {
+      at("segment", i);
+      for (const int32_t code : numbers_.segments[i].code)
+        index("instruction", code, numbers_.code.size());
+      for (const int32_t check : numbers_.segments[i].checks)
+        index("check", check, numbers_.checks.size());
+    }
+    at("planned cell", 0);
+    cells(image_.planned_by);
+  }
+
+  // The elements of a shape, where all its cells are constants.
+  std::optional<int64_t> count_of(const std::vector<Number>& shape) const {
+    int64_t count = 1;
+    bool empty = false, fits = true;
+    for (const Number number : shape) {
+      const std::optional<int64_t> extent = known_[size_t(number)];
+      if (!extent) return std::nullopt;
+      expect(*extent >= 0, "an extent is ", *extent);
+      empty |= *extent == 0;
+      fits = fits && !__builtin_mul_overflow(count, *extent, &count);
+    }
+    if (empty) return 0;
+    // So that bytes can be counted as well.
+    expect(fits && count <= std::numeric_limits<int64_t>::max() / 16, "it has too many elements");
+    return count;
+  }
+
+  void verify_values() {
+    for (size_t i = 0; i < image_.values.size(); ++i) {
+      const Value& each = image_.values[i];
+      at("value", i);
+      cells(each.shape);
+      cell(each.bytes);
+      value(each.place);
+      expect(value_at(each.place).place == each.place, "its place is value ", each.place,
+             ", which lies elsewhere itself");
+      const std::optional<int64_t> count = count_of(each.shape), bytes = known_[size_t(each.bytes)];
+      if (count && bytes) {
+        const int64_t needed = bytes_of(each.dtype, Dim(*count), image_.traits).number();
+        expect(*bytes == needed, "'", each.name, "' has ", *bytes, " bytes and needs ", needed);
+      }
+      if (each.source == -1) {
+        expect(each.kind != Kind::constant, "constant '", each.name, "' has no source");
+        continue;
+      }
+      index("source", each.source, image_.sources.size());
+      expect(each.kind == Kind::weight || each.kind == Kind::constant, "'", each.name,
+             "' has a source, and is neither a weight nor a constant");
+      const Tensor& source = image_.sources[size_t(each.source)];
+      bool same = each.dtype == source.dtype() && each.shape.size() == source.shape().size();
+      for (size_t d = 0; same && d < each.shape.size(); ++d)
+        same = known_[size_t(each.shape[d])] == source.shape()[d];
+      expect(same, "the source of '", each.name, "' is ", source.type(), ", which it is not");
+    }
+    at("flag", 0);
+    if (image_.flag != -1) {
+      value(image_.flag);
+      expect(value_at(image_.flag).kind == Kind::flag, "value ", image_.flag, " is no flag");
+    }
+  }
+
+  void verify_kernels() {
+    for (size_t i = 0; i < image_.kernels.size(); ++i) {
+      const Kernel& kernel = image_.kernels[i];
+      at("kernel", i);
+      expect(kernel.params_bytes >= 0 && kernel.params_bytes % 4 == 0, "'", kernel.name, "' has ",
+             kernel.params_bytes, " bytes of params");
+      int32_t last = 0;
+      for (const Kernel::Section& section : kernel.sections) {
+        expect(section.first_line > last, "'", kernel.name, "' has a section at line ",
+               section.first_line, " behind one at line ", last);
+        last = section.first_line;
+      }
+    }
+  }
+
+  void verify_steps(const char* list, const Steps& steps) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      at(list, i);
+      if (steps[i].node != -1) index("node", steps[i].node, image_.nodes.size());
+      if (const auto* jump = std::get_if<Jump>(&steps[i].what)) {
+        index("step", jump->target, steps.size() + 1);  // behind the last one it ends
+        optional_cell(jump->unless);
+      }
+      std::visit([&](const auto& what) { step(what); }, steps[i].what);
+    }
+  }
+
+  void operand(const Operand& operand) const {
+    value(operand.value);
+    cells(operand.shape);
+    cells(operand.strides);
+    optional_cell(operand.offset);
+    expect(operand.strides.empty() || operand.strides.size() == operand.shape.size(), "value ",
+           operand.value, " is read with ", operand.strides.size(), " strides of ",
+           operand.shape.size(), " axes");
+    expect(operand.offset == kNone || !operand.strides.empty() || operand.shape.empty(), "value ",
+           operand.value, " is read from an offset, without strides");
+  }
+
+  void step(const Dispatch& dispatch) const {
+    expect(!image_.traits.on_host(), "it is a dispatch, and the image is for the CPU");
+    for (const Bound& bound : dispatch.operands) {
+      value(bound.value);
+      optional_cell(bound.first);
+      optional_cell(bound.bytes);
+      expect((bound.first == kNone) == (bound.bytes == kNone), "value ", bound.value,
+             " has half a window");
+    }
+    if (dispatch.flags_errors) value(image_.flag);
+    expect(!dispatch.choices.empty(), "a dispatch without a kernel");
+    for (const Choice& choice : dispatch.choices) verify_choice(choice, dispatch);
+    expect((dispatch.repeat == kNone) == (dispatch.shard == kNone), "it has half a repetition");
+    segment(dispatch.segment, dispatch.repeat != kNone);
+    if (dispatch.repeat == kNone) return;
+    cell(dispatch.repeat);
+    told(dispatch.shard);
+  }
+
+  void verify_choice(const Choice& choice, const Dispatch& dispatch) const {
+    index("kernel", choice.kernel, image_.kernels.size());
+    const Kernel& kernel = image_.kernels[size_t(choice.kernel)];
+    optional_cell(choice.guard);
+    cell(choice.workgroups);
+    const size_t bound = dispatch.operands.size() + (dispatch.flags_errors ? 1 : 0);
+    expect(kernel.bindings.size() == bound, "kernel '", kernel.name, "' has ",
+           kernel.bindings.size(), " bindings, the dispatch gives ", bound);
+    for (size_t i = 0; i < dispatch.operands.size(); ++i)
+      expect(kernel.bindings[i] == dispatch.operands[i].access, "kernel '", kernel.name,
+             "' has another access to binding ", i, " than the dispatch");
+    expect(static_cast<int64_t>(choice.params.size()) == kernel.params_bytes, "kernel '",
+           kernel.name, "' has ", kernel.params_bytes, " bytes of params, the dispatch gives ",
+           choice.params.size());
+    for (const Choice::Word& word : choice.words) {
+      cell(word.number);
+      expect(word.offset >= 0 && word.offset % 4 == 0 && word.offset < kernel.params_bytes,
+             "a word of the params is at byte ", word.offset, " of ", kernel.params_bytes);
+    }
+  }
+
+  void step(const Call& call) const {
+    expect(!call.op.empty(), "a call without a name");
+    for (const auto& [name, attr] : call.attrs)
+      expect(!std::holds_alternative<GraphPtr>(attr.variant()), "attribute '", name,
+             "' is a graph");
+    for (const Operand& input : call.inputs)
+      if (input.value != -1) operand(input);
+    for (const ValueId result : call.results) value(result);
+    for (const auto& [input, result] : call.in_place) {
+      index("input", input, call.inputs.size());
+      index("result", result, call.results.size());
+      value(call.inputs[size_t(input)].value);
+    }
+    for (const Call::Name& name : call.names) cell(name.number);
+    for (const Call::Told& each : call.told) {
+      index("result", each.result, call.results.size());
+      index("axis", each.axis, value_at(call.results[size_t(each.result)]).shape.size());
+      told(each.number);
+    }
+    segment(call.segment, !call.told.empty());
+  }
+
+  void step(const Copy& copy) const {
+    operand(copy.source);
+    operand(copy.target);
+    expect(value_at(copy.source.value).dtype == value_at(copy.target.value).dtype,
+           "it copies between dtypes");
+    const bool views = copy.source.is_view() || copy.target.is_view();
+    expect(!views || copy.source.shape.size() == copy.target.shape.size(),
+           "it copies between views of ", copy.source.shape.size(), " and of ",
+           copy.target.shape.size(), " axes");
+  }
+  void step(const Clear& clear) const { value(clear.target); }
+  void step(const Write& write) const {
+    value(write.target);
+    cells(write.elements);
+    elements(write.target, write.elements.size());
+  }
+  void step(const Fetch& fetch) const {
+    value(fetch.value);
+    for (const Number element : fetch.elements)
+      if (element != kNone) told(element);
+    elements(fetch.value, fetch.elements.size());
+    segment(fetch.segment, true);
+  }
+  void elements(ValueId id, size_t count) const {
+    const std::optional<int64_t> there = count_of(value_at(id).shape);
+    expect(!there || uint64_t{count} <= static_cast<uint64_t>(*there), "'", value_at(id).name,
+           "' has ", there.value_or(0), " elements, the step has ", count);
+  }
+  void step(const Bind& bind) const {
+    if (bind.number != kNone) told(bind.number);
+    cell(bind.from);
+    for (const Number number : bind.forget) told(number);
+    segment(bind.segment, true);
+  }
+  void step(const Jump&) const {}  // above, where the number of steps is known
+
+  // A name's value is of its kind and dtype.
+  void held(ValueId id, const TensorType& type, Kind kind, const std::string& name) const {
+    value(id);
+    expect(value_at(id).kind == kind, "value ", id, " is of another kind than '", name, "'");
+    expect(value_at(id).shape.size() == type.shape.size(), "value ", id, " is not of the type ",
+           type, " that '", name, "' has");
+    same_elements(id, type, name);
+  }
+  // What is read through a reshape has another shape than its value.
+  void same_elements(ValueId id, const TensorType& type, const std::string& name) const {
+    expect(value_at(id).dtype == type.dtype, "value ", id, " is ", value_at(id).dtype, ", '", name,
+           "' is ", type);
+    const std::optional<int64_t> there = count_of(value_at(id).shape);
+    if (!there || !is_concrete(type.shape)) return;
+    int64_t wanted = 1;
+    bool fits = true;
+    for (const Dim& dim : type.shape)
+      fits = fits && dim.number() >= 0 && !__builtin_mul_overflow(wanted, dim.number(), &wanted);
+    expect(fits && wanted == *there, "value ", id, " has ", *there, " elements, '", name, "' is ",
+           type);
+  }
+  void extents(const std::vector<Number>& shape, const TensorType& type,
+               const std::string& name) const {
+    cells(shape);
+    expect(shape.size() == type.shape.size(), "'", name, "' is ", type, " and has ", shape.size(),
+           " extents");
+  }
+  void only_once(std::set<std::string>& names, const std::string& name) const {
+    expect(names.insert(name).second, "'", name, "' is there twice");
+  }
+
+  void verify_names() {
+    std::set<std::string> inputs, outputs, weights, states;
+    for (size_t i = 0; i < image_.inputs.size(); ++i) {
+      const Input& input = image_.inputs[i];
+      at("input", i);
+      only_once(inputs, input.name);
+      extents(input.shape, input.type, input.name);
+      for (size_t d = 0; d < input.shape.size(); ++d)
+        if (input.type.shape[d].symbol()) told(input.shape[d]);
+      if (input.value != -1) held(input.value, input.type, Kind::input, input.name);
+      for (const Number element : input.elements)
+        if (element != kNone) told(element);
+      const std::optional<int64_t> count = count_of(input.shape);
+      expect(input.elements.empty() ||
+                 (count && static_cast<int64_t>(input.elements.size()) <= *count),
+             "'", input.name, "' has fewer elements than it tells");
+    }
+    for (size_t i = 0; i < image_.outputs.size(); ++i) {
+      const Output& output = image_.outputs[i];
+      at("output", i);
+      only_once(outputs, output.name);
+      extents(output.shape, output.type, output.name);
+      value(output.value);
+      same_elements(output.value, output.type, output.name);
+    }
+    for (size_t i = 0; i < image_.weights.size(); ++i) {
+      const Weight& weight = image_.weights[i];
+      at("weight", i);
+      only_once(weights, weight.name);
+      expect(is_concrete(weight.type.shape), "'", weight.name, "' is ", weight.type);
+      if (weight.value != -1) held(weight.value, weight.type, Kind::weight, weight.name);
+    }
+    for (size_t i = 0; i < image_.states.size(); ++i) {
+      const State& state = image_.states[i];
+      at("state", i);
+      only_once(states, state.name);
+      expect(is_concrete(state.type.shape), "'", state.name, "' is ", state.type);
+      if (state.value != -1) held(state.value, state.type, Kind::state, state.name);
+      if (state.next == -1) continue;
+      value(state.next);
+      same_elements(state.next, state.type, state.name);
+    }
+  }
+
+  const Image& image_;
+  const Numbers& numbers_;
+  const char* what_ = "";
+  size_t index_ = 0;
+  std::vector<bool> is_symbol_;                // by cell
+  std::vector<std::optional<int64_t>> known_;  // by cell: its value, of constants
+};
+
+}  // namespace
+
+void verify(const Image& image) { Verifier(image).verify(); }
+
+Needs needs_of(const Image& image) {
+  const DeviceTraits& traits = image.traits;
+  Needs needs;
+  needs.host = traits.on_host();
+  if (needs.host) return needs;
+  for (const Kernel& kernel : image.kernels) {
+    needs.f16 |= kernel.wgsl.find("enable f16;") != std::string::npos;
+    needs.subgroups |= kernel.wgsl.find("enable subgroups;") != std::string::npos;
+    needs.storage_buffers =
+        std::max(needs.storage_buffers, static_cast<int64_t>(kernel.bindings.size()));
+    // The text has these somewhere; what it was built for is enough for certain.
+    needs.workgroup_invocations = traits.max_workgroup_invocations;
+    needs.workgroup_bytes = traits.max_workgroup_bytes;
+    needs.workgroups = traits.max_workgroups;
+    needs.storage_alignment = traits.storage_alignment;
+    needs.uniform_alignment = traits.uniform_alignment;
+  }
+  if (needs.subgroups)
+    needs.subgroup_min = traits.subgroup_min, needs.subgroup_max = traits.subgroup_max;
+  const std::vector<Interval> ranges = ranges_of(image.numbers, Cells(image.numbers));
+  int64_t largest = 0;
+  for (const Value& value : image.values)
+    if (!value.on_host) largest = std::max(largest, ranges[size_t(value.bytes)].high);
+  needs.binding_bytes = std::min(largest, traits.max_binding_bytes);
+  needs.buffer_bytes = std::min(largest, traits.max_buffer_bytes);
+  return needs;
+}
+
+void check_device(const Image& image, const DeviceTraits& device) {
+  const auto differ = [&](const auto&... parts) {
+    fail(ErrorKind::unsupported, "the image was built for '", image.traits.name,
+         "' and cannot run on '", device.name, "': ", parts...);
+  };
+  const Needs needs = needs_of(image);
+  if (needs.host != device.on_host())
+    differ("one is the CPU, the other is not; build it again for this device");
+  if (needs.host) return;
+  if (needs.f16 && !device.f16) differ("it needs f16");
+  if (needs.subgroups && (!device.subgroups || device.subgroup_min < needs.subgroup_min ||
+                          device.subgroup_max > needs.subgroup_max))
+    differ("it needs subgroups of ", needs.subgroup_min, " to ", needs.subgroup_max);
+  const auto at_least = [&](const char* what, int64_t needed, int64_t there) {
+    if (needed > there) differ("it needs ", what, " of ", needed, ", the limit is ", there);
+  };
+  at_least("storage buffers", needs.storage_buffers, device.max_storage_buffers);
+  at_least("bindings in bytes", needs.binding_bytes, device.max_binding_bytes);
+  at_least("buffers in bytes", needs.buffer_bytes, device.max_buffer_bytes);
+  at_least("invocations", needs.workgroup_invocations, device.max_workgroup_invocations);
+  at_least("workgroup memory", needs.workgroup_bytes, device.max_workgroup_bytes);
+  at_least("workgroups", needs.workgroups, device.max_workgroups);
+  if (image.kernels.empty()) return;
+  at_least("binding offsets", device.storage_alignment, needs.storage_alignment);
+  at_least("uniform offsets", device.uniform_alignment, needs.uniform_alignment);
+}
+
+}  // namespace rlx::image

@@ -1,0 +1,16 @@
+// The references of ops as implementations of calls, so that an engine runs them, and a user's own,
+// without seeing an op.
+#pragma once
+
+#include "rlx/image/call.h"
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+// `ops` must have what bodies of control flow use as well.
+image::Implementations references(const OpSet& ops);
+
+// Every op that a graph uses, in bodies too.
+OpSet ops_of(const Graph& graph);
+
+}  // namespace rlx

@@ -1,0 +1,237 @@
+// What an image keeps away from a run: shape rules, folded weights, copies of states.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "rlx/autodiff/gradient.h"
+#include "rlx/conformance/device_test.h"
+#include "rlx/ops/ops.h"
+#include "rlx/runtime/program.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+namespace {
+
+Tensor ramp(const Shape& shape, double step = 1) {
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, step * static_cast<double>(i % 7));
+  return tensor;
+}
+
+// Steps that compute: neither jumps nor copies that share their place.
+size_t working_steps(const image::Image& image) {
+  const auto place = [&](image::ValueId v) { return image.values[size_t(v)].place; };
+  return static_cast<size_t>(
+      std::count_if(image.run.begin(), image.run.end(), [&](const image::Step& step) {
+        const auto* copy = std::get_if<image::Copy>(&step.what);
+        return copy ? place(copy->source.value) != place(copy->target.value)
+                    : std::holds_alternative<image::Call>(step.what) ||
+                          std::holds_alternative<image::Dispatch>(step.what);
+      }));
+}
+
+class Images : public DeviceTest {};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Images, every_device(), device_name);
+
+// An op that counts how often its shape rule is asked.
+struct Counted {
+  int infers = 0;
+  OpRef op() {
+    auto def = std::make_shared<OpDef>();
+    def->name = "counted";
+    def->infer = [this](const InferSite& site) -> Types { return ++infers, Types{site.in(0)}; };
+    def->reference = [](const ReferenceSite& site) {
+      for (int64_t i = 0; i < site.out().count(); ++i) site.out().set(i, site.in(0).at(i) + 1);
+    };
+    def->inputs = {1, 1, {"x"}};
+    def->results = {1, 1, {"y"}};
+    return def;
+  }
+};
+
+TEST_P(Images, ANewExtentAsksNoShapeRule) {
+  Counted counted;
+  Graph graph;
+  graph.output("y", graph.add(counted.op(), {graph.input("x", f32({"n", 2}))}));
+  const Program program = compile(graph, {.device = device()});
+  const int before = counted.infers;
+  for (int64_t n = 1; n < 5; ++n)
+    EXPECT_EQ(program.run({{"x", ramp({n, 2})}}).at("y").shape(), (Shape{n, 2}));
+  EXPECT_EQ(counted.infers, before);
+}
+
+TEST_P(Images, WhatDependsOnWeightsAloneRunsOnce) {
+  Graph graph;
+  const Value w = graph.weight("w", ramp({3, 3}, 0.5)), c = graph.constant(ramp({3, 3}, 0.1));
+  graph.output("y", matmul(graph.input("x", f32({2, 3})), w * exp(c)));
+  Program program = compile(graph, {.device = device()});
+  EXPECT_EQ(working_steps(program.image()), 1u);
+  const TensorMap inputs{{"x", ramp({2, 3})}};
+  const auto expect_right = [&](const Tensor& weight) {
+    Graph other;
+    const Value changed = other.constant(weight) * exp(other.constant(ramp({3, 3}, 0.1)));
+    other.output("y", matmul(other.input("x", f32({2, 3})), changed));
+    const Tensor want = evaluate(other, inputs).outputs.at("y"), got = program.run(inputs).at("y");
+    for (int64_t i = 0; i < want.count(); ++i) EXPECT_NEAR(got.at(i), want.at(i), 1e-5);
+  };
+  expect_right(ramp({3, 3}, 0.5));
+  program.set_weight("w", ramp({3, 3}, -2));
+  expect_right(ramp({3, 3}, -2));
+}
+
+TEST_P(Images, AWeightThatOnlyPreparesAnotherTakesNoMemoryOfTheDevice) {
+  Graph graph;
+  const Value w = graph.weight("w", ramp({64, 64}));
+  graph.output("y", matmul(graph.input("x", f32({1, 64})), w * w));
+  const Program program = compile(graph, {.device = device()});
+  RunReport report;
+  RunOptions options;
+  options.report = &report;
+  program.run({{"x", ramp({1, 64})}}, options);
+  EXPECT_EQ(report.weight_bytes, 64 * 64 * 4);
+}
+
+TEST_P(Images, ABranchThatIsNotTakenStillHasItsValuesPrepared) {
+  Graph then, otherwise, graph;
+  const Value a = then.input("x", f32({4})), b = otherwise.input("x", f32({4}));
+  then.output("y", a + exp(then.constant(ramp({4}))));
+  otherwise.output("y", b - exp(otherwise.constant(ramp({4}))));
+  const Value x = graph.input("x", f32({4})), go = graph.input("go", boolean({}));
+  graph.output("y", if_else(go, {x}, std::move(then), std::move(otherwise))[0]);
+  const Program program = compile(graph, {.device = device()});
+  EXPECT_EQ(program.image().once.size(), 2u);
+  for (const double taken : {1.0, 0.0})
+    EXPECT_NEAR(program.run({{"x", ramp({4})}, {"go", Tensor::scalar(DType::boolean, taken)}})
+                    .at("y")
+                    .at(1),
+                1 + (taken == 1 ? 1 : -1) * std::exp(1), 1e-5);
+}
+
+TEST_P(Images, StatesAreUpdatedWhereTheyAre) {
+  Graph graph;
+  const Value x = graph.input("x", f32({5}));
+  for (int i = 0; i < 8; ++i) {
+    const Value state = graph.state(text("s", i), f32({5}));
+    graph.update(state, i % 2 ? state * scalar(state, 0.5) + x : x + x);
+  }
+  Program program = compile(graph, {.device = device()});
+  for (const image::State& state : program.image().states)
+    EXPECT_EQ(program.image().values[size_t(state.next)].place, state.value) << state.name;
+  for (int run = 0; run < 2; ++run) program.run({{"x", ramp({5})}});
+  EXPECT_EQ(program.read_state("s0").at(3), 6);
+  EXPECT_EQ(program.read_state("s1").at(3), 4.5);
+}
+
+// A state that others read as it was keeps its memory until they have.
+TEST_P(Images, ASwapOfTwoStatesIsRight) {
+  Graph graph;
+  const Value a = graph.state("a", ramp({3})), b = graph.state("b", ramp({3}, -1));
+  graph.update(a, b);
+  graph.update(b, a);
+  graph.output("old", a + b * scalar(a, 10));
+  Program program = compile(graph, {.device = device()});
+  EXPECT_EQ(program.run({}).at("old").at(2), 2 - 20);
+  EXPECT_EQ(program.run({}).at("old").at(2), -2 + 20);
+  program.reset_state();
+  EXPECT_EQ(program.read_state("b").at(2), -2);
+}
+
+TEST_P(Images, AWeightTurnedIntoAStateTrains) {
+  Graph graph;
+  const Value w = graph.weight("w", ramp({2, 1}));
+  const Value loss = sum_square(matmul(graph.input("x", f32({1, 2})), w) - scalar(w, 3));
+  const Value state = graph.turn_into_state("w");
+  graph.update(state, state - gradient(loss, {state})[0] * scalar(state, 0.1));
+  graph.output("loss", loss);
+  const Program program = compile(graph, {.device = device()});
+  const TensorMap inputs{{"x", Tensor::of(DType::f32, {1, 2}, {1, 1})}};
+  const double first = program.run(inputs).at("loss").at(0);
+  for (int i = 0; i < 10; ++i) program.run(inputs);
+  EXPECT_LT(program.run(inputs).at("loss").at(0), 0.1 * first);
+}
+
+TEST_P(Images, ARunThatFailedLateNamesTheStatesItMayHaveWritten) {
+  Graph graph;
+  const Value s = graph.state("s", f32({2}));
+  const Value x = graph.input("x", f32({4})), at = graph.input("at", i64({2}));
+  graph.update(s, s + gather(x, at));
+  Program program = compile(graph, {.device = device()});
+  const auto run = [&](double index) {
+    return error_of([&] {
+      program.run({{"x", ramp({4})}, {"at", Tensor::of(DType::i64, {2}, {index, 1})}});
+      program.read_state("s");
+    });
+  };
+  EXPECT_EQ(run(2), "");
+  EXPECT_NE(run(100).find("out of range"), std::string::npos);
+  if (device().is_cpu()) {  // it was refused before anything was written
+    EXPECT_EQ(program.read_state("s").at(0), 2);
+    return;
+  }
+  EXPECT_NE(run(2).find("'s'"), std::string::npos);
+  program.reset_state();
+  EXPECT_EQ(run(3), "");
+  EXPECT_EQ(program.read_state("s").at(0), 3);
+}
+
+TEST_P(Images, AnErrorThatNobodyReadsReachesTheNextCallAndNoLaterRun) {
+  Graph graph;
+  graph.output("y", gather(graph.input("x", f32({4})), graph.input("at", i64({2}))));
+  const Program program = compile(graph, {.device = device()});
+  const auto run = [&](double index) {
+    RunOptions options;
+    options.keep_on_device = {"y"};
+    return program
+        .run({{"x", ramp({4})}, {"at", Tensor::of(DType::i64, {2}, {index, 1})}}, options)
+        .device_tensors.at("y");
+  };
+  EXPECT_NE(error_of([&] { run(100).read(); }).find("100"), std::string::npos);
+  EXPECT_EQ(run(3).read().at(0), 3);
+}
+
+TEST_P(Images, AreTheSameForTheSameGraph) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 4}));
+  graph.output("y", softmax(matmul(x, graph.weight("w", ramp({4, 4})))));
+  const CompileOptions options{.device = device()};
+  EXPECT_TRUE(compile_image(graph, options) == compile_image(graph, options));
+}
+
+TEST_P(Images, AreMadeReadyWithoutWaiting) {
+  Graph graph;
+  graph.output("y", exp(graph.input("x", f32({3}))));
+  std::optional<Result<Program>> result;
+  compile_async(graph, {.device = device()}, [&](Result<Program> made) { result = made; });
+  device().backend()->wait_until([&] { return result.has_value(); });
+  EXPECT_EQ(result->take().run({{"x", Tensor(DType::f32, {3})}}).at("y").at(0), 1);
+}
+
+// On the CPU: the cost of an append does not grow with what the cache can hold.
+TEST(CpuCalls, ARowIsWrittenIntoACacheInPlace) {
+  Graph graph;
+  const Value cache = graph.state("cache", f32({512, 8}));
+  graph.update(cache, write_slice(cache, graph.input("row", f32({1, 8})), graph.input("at", i64({2}))));
+  const Program program = compile(graph);
+  const image::Image& image = program.image();
+  EXPECT_EQ(image.values[size_t(image.states[0].next)].place, image.states[0].value);
+  RunReport report;
+  RunOptions options;
+  options.report = &report;
+  program.run({{"row", ramp({1, 8})}, {"at", Tensor::of(DType::i64, {2}, {500, 0})}}, options);
+  ASSERT_EQ(report.host_steps.size(), 1u);
+  EXPECT_EQ(report.host_steps[0].implementation, "fast");
+  EXPECT_EQ(program.read_state("cache").at(500 * 8 + 3), 3);
+}
+
+TEST(CpuCalls, ATransposedWeightIsNotCopiedInARun) {
+  Graph graph;
+  const Value w = graph.weight("w", ramp({16, 8}));
+  graph.output("y", matmul(graph.input("x", f32({4, 8})), transpose(w, {1, 0})));
+  EXPECT_EQ(working_steps(compile(graph).image()), 1u);
+}
+
+}  // namespace
+}  // namespace rlx

@@ -1,0 +1,65 @@
+// usage: run_image IMAGE EXPECTED.npy
+//
+// Runs an image of the model of `rlx demo` on the CPU and compares with what another program
+// computed. It is linked without the compiler and its passes: an image needs the ops' own code
+// alone.
+
+#include <cmath>
+#include <cstdio>
+
+#include "rlx/backend/cpu/cpu_backend.h"
+#include "rlx/backend/cpu/fast_ops.h"
+#include "rlx/image/file.h"
+#include "rlx/import/npy.h"
+#include "rlx/lower/references.h"
+#include "rlx/ops/catalog.h"
+
+namespace rlx {
+namespace {
+
+constexpr double kTolerance = 1e-5;  // of probabilities
+
+image::Implementations implementations() {
+  image::Implementations table = fast_implementations();
+  for (auto& [op, list] : references(catalog()))
+    table[op].insert(table[op].end(), list.begin(), list.end());
+  return table;
+}
+
+// The sentences of rlx demo.
+Tensor tokens() {
+  Tensor ids(DType::i64, {2, 12});
+  for (int64_t i = 0; i < ids.count(); ++i) ids.set_integer(i, (7 + 31 * i + i * i) % 100);
+  return ids;
+}
+
+int run(const char* image_file, const char* expected_file) {
+  const auto image = std::make_shared<const image::Image>(image::read_image(image_file));
+  const auto backend = make_cpu_backend();
+  const auto table = std::make_shared<const image::Implementations>(implementations());
+  const ExecutablePtr program = prepare(*backend, {image, table});
+  RunRequest request;
+  request.inputs = {tokens()};
+  program->run(request);
+  const Tensor& y = request.outputs.at(0);
+  const Tensor expected = load_npy(expected_file);
+  double largest = y.shape() == expected.shape() ? 0 : INFINITY;
+  for (int64_t i = 0; largest < INFINITY && i < y.count(); ++i)
+    largest = std::fmax(largest, std::fabs(y.at(i) - expected.at(i)));
+  std::printf("%s: %lld probabilities, at most %g off the native CPU's\n", image_file,
+              static_cast<long long>(y.count()), largest);
+  return largest <= kTolerance ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rlx
+
+int main(int argc, char** argv) {
+  try {
+    if (argc == 3) return rlx::run(argv[1], argv[2]);
+    std::fprintf(stderr, "usage: run_image IMAGE EXPECTED.npy\n");
+  } catch (const rlx::Error& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+  }
+  return 1;
+}
