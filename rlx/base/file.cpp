@@ -8,7 +8,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "rlx/base/error.h"
@@ -89,6 +92,54 @@ std::string name_beside(const std::string& path) {
   return text(path, ".", ::getpid(), "-", counter++, ".tmp");
 }
 
+// What writing to a path means. A regular file, or a name that is free, gets a new file in its
+// place. A device, a FIFO or a socket is written through: whoever is at its other end would not see
+// a file that took its name, and `--report-json /dev/null` would replace the device. A symbolic
+// link stays one: what it leads to is written.
+struct Target {
+  std::string path;
+  bool replaced = true;
+  std::optional<mode_t> mode = std::nullopt;     // of the file that is replaced
+  std::optional<int> descriptor = std::nullopt;  // one of ours, as /dev/stdout names it
+};
+
+// /dev/stdout is a link to /proc/self/fd/1, which the system shows as a link to the file itself.
+std::optional<int> descriptor_named(std::filesystem::path link) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(link, error); ++i) {
+    const std::filesystem::path parent = link.has_parent_path() ? link.parent_path() : ".";
+    const std::filesystem::path folder = std::filesystem::canonical(parent, error);
+    const std::string name = link.filename().string();
+    if (folder == text("/proc/", ::getpid(), "/fd")) return std::atoi(name.c_str());
+    link = parent / std::filesystem::read_symlink(link, error);
+    if (error) break;
+  }
+  return std::nullopt;
+}
+
+Target target_of(const std::string& path) {
+  struct stat status = {};
+  if (::lstat(path.c_str(), &status) != 0) return {path};  // a free name, or open() tells why
+  if (!S_ISLNK(status.st_mode)) {
+    if (!S_ISREG(status.st_mode)) return {path, false};
+    return {path, true, status.st_mode & 07777U};
+  }
+  if (const auto descriptor = descriptor_named(path)) return {path, false, {}, descriptor};
+  if (::stat(path.c_str(), &status) != 0) return {path, false};  // open() makes what it names
+  std::error_code unknown;
+  const std::filesystem::path real = std::filesystem::canonical(path, unknown);
+  if (unknown || !S_ISREG(status.st_mode)) return {path, false};
+  return {real.string(), true, status.st_mode & 07777U};
+}
+
+int open_to_write(const Target& target, const std::string& temporary) {
+  if (target.descriptor) return ::fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0);
+  const int flags = O_WRONLY | O_CLOEXEC | O_NOCTTY | O_CREAT;
+  if (target.replaced) return ::open(temporary.c_str(), flags | O_EXCL, 0666);
+  return ::open(target.path.c_str(), flags | O_TRUNC, 0666);  // as `>` of a shell does
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
@@ -117,17 +168,21 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
 }
 
 void write_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts) {
-  const std::string temporary = name_beside(path);
-  Descriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  const Target target = target_of(path);
+  const std::string temporary = target.replaced ? name_beside(target.path) : "";
+  Descriptor file(open_to_write(target, temporary));
   if (file.number() < 0) fail_io("write", path, errno);
   try {
     for (const std::span<const std::byte> part : parts) write_all(file, part, path);
+    if (target.mode) ::fchmod(file.number(), *target.mode);  // as far as we may
     // Before the rename: else a crash could leave the new name with none of the bytes.
-    if (::fsync(file.number()) != 0 && errno != EINVAL) fail_io("write", path, errno);
+    if (target.replaced && ::fsync(file.number()) != 0 && errno != EINVAL)
+      fail_io("write", path, errno);
     if (!file.close()) fail_io("write", path, errno);
-    if (std::rename(temporary.c_str(), path.c_str()) != 0) fail_io("write", path, errno);
+    if (target.replaced && std::rename(temporary.c_str(), target.path.c_str()) != 0)
+      fail_io("write", path, errno);
   } catch (...) {
-    ::unlink(temporary.c_str());
+    if (target.replaced) ::unlink(temporary.c_str());
     throw;
   }
 }

@@ -33,6 +33,8 @@ class MappedFile {
 };
 
 // Writes the parts one after the other into a file beside `path` and then puts it in its place.
+// Only a regular file is replaced: a device, a FIFO or a socket is written through, and a symbolic
+// link stays one, what it leads to being written.
 void write_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts);
 void write_file(const std::string& path, std::string_view contents);
 
