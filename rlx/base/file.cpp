@@ -39,6 +39,10 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   int number() const { return number_; }
+  void reset(int number) {
+    close();
+    number_ = number;
+  }
   bool close() { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
  private:
@@ -49,6 +53,42 @@ int open_to_read(const std::string& path) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (number < 0) fail_io("open", path, errno);
   return number;
+}
+
+// Folder by folder, so that no link is followed on the way, whoever puts one there meanwhile.
+int open_below(const std::string& folder, const std::string& name, const std::string& path) {
+  const auto refuse = [&](const char* why) { fail(ErrorKind::io, "cannot open '", path, why); };
+  if (const size_t zero = name.find('\0');
+      zero != std::string::npos)  // the system would stop there
+    fail(ErrorKind::io, "cannot open '", path.substr(0, path.find('\0')),
+         "': there is a zero byte in its name");
+  if (name.empty() || name[0] == '/' || name.find_first_of("\\:") != std::string::npos)
+    refuse("': it is not the name of a file in that folder");
+  Descriptor at(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (at.number() < 0) fail_io("open", path, errno);
+  for (size_t begin = 0;;) {
+    const size_t end = std::min(name.find('/', begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    if (part == "..") refuse("': its name leads out of that folder");
+    // O_NONBLOCK: a FIFO would make us wait for someone who writes to it.
+    const int kind = end == name.size() ? O_NONBLOCK | O_NOCTTY : O_DIRECTORY;
+    if (!part.empty() && part != ".") {
+      const int next =
+          ::openat(at.number(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | kind);
+      const int reason = errno;
+      struct stat status = {};
+      const bool link = next < 0 &&
+                        ::fstatat(at.number(), part.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+                        S_ISLNK(status.st_mode);
+      if (link) refuse("': a symbolic link may lead out of that folder, and is not followed");
+      if (next < 0) fail_io("open", path, reason);
+      if (end == name.size()) return next;
+      at.reset(next);
+    } else if (end == name.size()) {
+      refuse("': it is not the name of a file in that folder");
+    }
+    begin = end + 1;
+  }
 }
 
 struct stat status_of(const Descriptor& file, const std::string& path) {
@@ -147,17 +187,57 @@ std::string read_file(const std::string& path) {
   return read_all(file, path, status_of(file, path));
 }
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
-  const Descriptor file(open_to_read(path));
+struct MappedFile::Stamp {
+  dev_t device;
+  ino_t number;
+  off_t size;
+  time_t seconds;
+  long nanoseconds;
+
+  explicit Stamp(const struct stat& status)
+      : device(status.st_dev),
+        number(status.st_ino),
+        size(status.st_size),
+#ifdef __APPLE__
+        seconds(status.st_mtimespec.tv_sec),
+        nanoseconds(status.st_mtimespec.tv_nsec) {
+  }
+#else
+        seconds(status.st_mtim.tv_sec),
+        nanoseconds(status.st_mtim.tv_nsec) {
+  }
+#endif
+};
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path,
+                                                   const FileOptions& options) {
+  return of_descriptor(open_to_read(path), path, false, options);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::open_inside(const std::string& folder,
+                                                          const std::string& name,
+                                                          const FileOptions& options) {
+  const std::string path = folder + "/" + name;
+  return of_descriptor(open_below(folder, name, path), path, true, options);
+}
+
+std::shared_ptr<const MappedFile> MappedFile::of_descriptor(int number, const std::string& path,
+                                                            bool regular_only,
+                                                            const FileOptions& options) {
+  const Descriptor file(number);
   const struct stat status = status_of(file, path);
+  if (regular_only && !S_ISREG(status.st_mode))
+    fail(ErrorKind::io, "cannot open '", path, "': it is no regular file");
   const std::shared_ptr<MappedFile> opened(new MappedFile(path));
+  if (options.opened) options.opened->push_back(opened);
 #ifndef __EMSCRIPTEN__
-  if (S_ISREG(status.st_mode) && status.st_size > 0) {  // nothing cannot be mapped
+  if (S_ISREG(status.st_mode) && status.st_size > 0 && !options.copy) {  // nothing cannot be mapped
     const size_t size = static_cast<size_t>(status.st_size);
     void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
     if (at == MAP_FAILED) fail_io("map", path, errno);
     opened->owner_ = {at, [size](void* mapping) { ::munmap(mapping, size); }};
     opened->bytes_ = {static_cast<const std::byte*>(at), size};
+    opened->stamp_ = std::make_shared<const Stamp>(status);
     return opened;
   }
 #endif
@@ -165,6 +245,18 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   opened->owner_ = contents;
   opened->bytes_ = bytes_of(*contents);
   return opened;
+}
+
+void MappedFile::check_unchanged() const {
+  struct stat status = {};
+  if (!stamp_ || ::stat(path_.c_str(), &status) != 0) return;  // a removed file keeps its bytes
+  const Stamp now(status);
+  if (now.device != stamp_->device || now.number != stamp_->number) return;  // as a replaced one
+  const bool same = now.size == stamp_->size && now.seconds == stamp_->seconds &&
+                    now.nanoseconds == stamp_->nanoseconds;
+  if (!same)
+    fail(ErrorKind::io, "'", path_, "' was written to while it was in use (it had ", stamp_->size,
+         " bytes, it has ", now.size, "): what was made of it may be wrong");
 }
 
 void write_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts) {

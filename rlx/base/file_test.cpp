@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "rlx/base/error.h"
@@ -118,6 +120,39 @@ TEST_F(File, WhatIsReplacedKeepsWhoMayReadIt) {
   write_file(path("x"), "after");
   EXPECT_EQ(std::filesystem::status(path("x")).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(File, AMappingTellsWhenItsFileWasWrittenTo) {
+  const auto write_in_place = [&](const std::string& contents) {
+    std::ofstream(path("x"), std::ios::binary | std::ios::trunc) << contents;
+    const auto later = std::filesystem::last_write_time(path("x")) + std::chrono::seconds(1);
+    std::filesystem::last_write_time(path("x"), later);  // where a clock is too coarse to tell
+  };
+  write_in_place("before");
+  const auto mapped = MappedFile::open(path("x"));
+  const auto copied = MappedFile::open(path("x"), {.copy = true});
+  mapped->check_unchanged();
+  write_in_place("behind");
+  EXPECT_EQ(io_error([&] { mapped->check_unchanged(); }),
+            "'" + path("x") +
+                "' was written to while it was in use (it had 6 bytes, it has 6): "
+                "what was made of it may be wrong");
+  const auto longer = MappedFile::open(path("x"));
+  write_in_place("be");
+  EXPECT_NE(io_error([&] { longer->check_unchanged(); }), "no error");
+  copied->check_unchanged();
+  EXPECT_EQ(text_of(copied->bytes()), "before");
+}
+
+TEST_F(File, AMappingIsNotHurtByAReplacement) {
+  write_file(path("x"), "before");
+  OpenedFiles opened;
+  const auto mapped = MappedFile::open(path("x"), {.opened = &opened});
+  ASSERT_EQ(opened, OpenedFiles{mapped});
+  write_file(path("x"), "after");
+  mapped->check_unchanged();
+  std::filesystem::remove(path("x"));
+  mapped->check_unchanged();
 }
 
 TEST_F(File, AnErrorNamesThePathAndTheReason) {
