@@ -159,6 +159,8 @@ SymbolValues bound_symbols(const Graph& graph, const InputOptions& options) {
   for (const std::string& given : options.binds) {
     const auto [name, value] = split_flag("--bind", given, "SYMBOL=NUMBER");
     const int64_t number = parse_count("--bind", value);
+    if (number == kUnbounded)  // stands for a symbol without a bound
+      throw CLI::ValidationError("--bind", text("'", value, "' is more than a dim can be"));
     if (std::find(known.begin(), known.end(), name) == known.end())
       fail(ErrorKind::invalid_input, "there is no symbol '", name,
            "' in the inputs' shapes; there is ", known.empty() ? "none" : joined(known));

@@ -90,7 +90,8 @@ void write_reports(const Measured& measured, const RunFlags& flags, Context& con
 }
 
 void run_command(const RunFlags& flags, Context& context) {
-  const Graph graph = load_graph(flags.file);
+  OpenedFiles files;
+  const Graph graph = load_graph(flags.file, &files);
   const std::vector<std::string> chosen = chosen_outputs(graph, flags);
   const TensorMap inputs = make_inputs(graph, flags.inputs);
   const bool look_inside = flags.check_nan || !flags.dump_folder.empty();
@@ -99,6 +100,7 @@ void run_command(const RunFlags& flags, Context& context) {
   std::vector<std::string> wanted = chosen;
   for (const NodeResult& result : all.results) wanted.push_back(result.output);
   const Done done = run_graph(look_inside ? all.graph : graph, inputs, wanted, flags, context);
+  check_unchanged(files);
 
   std::vector<NamedTensor> outputs;
   for (const std::string& name : chosen) outputs.push_back({name, done.outputs.at(name)});
@@ -141,16 +143,21 @@ void add_run_command(CLI::App& app, Context& context) {
       ->check(CLI::IsMember(std::set<std::string>{"table", "json", "npy"}).description(""))
       ->type_name("table|json|npy")
       ->capture_default_str();
-  command.add_option("--out", flags->out, "Write each output to DIR/NAME.npy")->type_name("DIR");
+  command.add_option("--out", flags->out, "Write each output to DIR/NAME.npy")
+      ->check(refuse_empty, "")
+      ->type_name("DIR");
   command.add_flag("--report", flags->report, "Show dispatches, memory, and what ran on the host");
   command.add_option("--report-json", flags->report_file, "Write that report as JSON")
+      ->check(refuse_empty, "")
       ->type_name("FILE");
   command
       .add_option("--trace", flags->trace_file, "Write a trace for chrome://tracing or Perfetto")
+      ->check(refuse_empty, "")
       ->type_name("FILE");
   command.add_flag("--check-nan", flags->check_nan,
                    "Find the first node with a NaN or Inf; exit 1 if one has");
   command.add_option("--dump", flags->dump_folder, "Write what every node computes to DIR")
+      ->check(refuse_empty, "")
       ->type_name("DIR");
   command.add_flag("--strict", flags->strict,
                    "Fail rather than compute on the host of another device");
