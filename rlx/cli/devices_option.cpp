@@ -43,7 +43,7 @@ std::vector<std::string> usual_libraries() {
 void add_device_options(CLI::App& app, Context& context) {
   const std::string group = "Devices";
   app.add_option("--webgpu-library", context.webgpu_libraries,
-                 "The WebGPU library to use instead of $RLX_WEBGPU_LIBRARY and the usual places")
+                 "The WebGPU library, instead of $RLX_WEBGPU_LIBRARY, one beside rlx, the system's")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->group(group);
