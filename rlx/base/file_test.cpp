@@ -1,11 +1,15 @@
 #include "rlx/base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "rlx/base/error.h"
 
@@ -78,6 +82,77 @@ TEST_F(File, WritingLeavesNothingElseBehind) {
   std::filesystem::create_directory(path("folder"));
   EXPECT_NE(io_error([&] { write_file(path("folder"), "3"); }), "no error");
   EXPECT_EQ(files(), 2u);
+}
+
+TEST_F(File, AFifoIsWrittenThroughAndStays) {
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  std::string read;
+  std::thread reader([&] { read = read_file(path("pipe")); });
+  write_file(path("pipe"), "through");
+  // A file in its place would leave the reader waiting for ever.
+  const bool stays = std::filesystem::is_fifo(path("pipe"));
+  if (!stays) reader.detach();
+  ASSERT_TRUE(stays);
+  reader.join();
+  EXPECT_EQ(read, "through");
+  EXPECT_EQ(files(), 1u);
+}
+
+TEST_F(File, ALinkStaysAndItsFileIsReplaced) {
+  write_file(path("x"), "before");
+  std::filesystem::create_symlink("x", path("link"));
+  const auto mapped = MappedFile::open(path("x"));
+  write_file(path("link"), "after");
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(read_file(path("x")), "after");
+  EXPECT_EQ(text_of(mapped->bytes()), "before");
+
+  std::filesystem::create_symlink("made", path("dangling"));
+  write_file(path("dangling"), "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(path("dangling")));
+  EXPECT_EQ(read_file(path("made")), "new");
+}
+
+TEST_F(File, WhatIsReplacedKeepsWhoMayReadIt) {
+  write_file(path("x"), "before");
+  std::filesystem::permissions(
+      path("x"), std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  write_file(path("x"), "after");
+  EXPECT_EQ(std::filesystem::status(path("x")).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(File, AMappingTellsWhenItsFileWasWrittenTo) {
+  const auto write_in_place = [&](const std::string& contents) {
+    std::ofstream(path("x"), std::ios::binary | std::ios::trunc) << contents;
+    const auto later = std::filesystem::last_write_time(path("x")) + std::chrono::seconds(1);
+    std::filesystem::last_write_time(path("x"), later);  // where a clock is too coarse to tell
+  };
+  write_in_place("before");
+  const auto mapped = MappedFile::open(path("x"));
+  const auto copied = MappedFile::open(path("x"), {.copy = true});
+  mapped->check_unchanged();
+  write_in_place("behind");
+  EXPECT_EQ(io_error([&] { mapped->check_unchanged(); }),
+            "'" + path("x") +
+                "' was written to while it was in use (it had 6 bytes, it has 6): "
+                "what was made of it may be wrong");
+  const auto longer = MappedFile::open(path("x"));
+  write_in_place("be");
+  EXPECT_NE(io_error([&] { longer->check_unchanged(); }), "no error");
+  copied->check_unchanged();
+  EXPECT_EQ(text_of(copied->bytes()), "before");
+}
+
+TEST_F(File, AMappingIsNotHurtByAReplacement) {
+  write_file(path("x"), "before");
+  OpenedFiles opened;
+  const auto mapped = MappedFile::open(path("x"), {.opened = &opened});
+  ASSERT_EQ(opened, OpenedFiles{mapped});
+  write_file(path("x"), "after");
+  mapped->check_unchanged();
+  std::filesystem::remove(path("x"));
+  mapped->check_unchanged();
 }
 
 TEST_F(File, AnErrorNamesThePathAndTheReason) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rlx/cli/printable.h"
 #include "rlx/runtime/device.h"
 
 namespace rlx::cli {
@@ -30,14 +31,17 @@ struct Context {
 
   // A line that says what goes on, and is replaced by the next; an empty one ends that.
   void show_progress(const std::string& line) const {
-    if (progress) err << "\r\033[K" << line << std::flush;
+    if (!progress) return;
+    write_raw(err, "\r\033[K");
+    err << line << std::flush;
   }
-  std::string bold(const std::string& text) const {
-    return color ? "\033[1m" + text + "\033[0m" : text;
-  }
+  Bold bold(const std::string& text) const { return {text, color}; }
 
   std::optional<FoundDevices> found = {};  // for devices()
 };
+
+// A check of flags that name a file or a folder: an empty name is a mistake, not none.
+std::string refuse_empty(const std::string& given);
 
 void add_run_command(CLI::App& app, Context& context);
 void add_inspect_command(CLI::App& app, Context& context);

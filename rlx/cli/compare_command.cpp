@@ -1,5 +1,7 @@
 // rlx compare: runs a graph on two devices and finds the first node where they differ.
 
+#include <cmath>
+
 #include "rlx/cli/all_values.h"
 #include "rlx/cli/compare_tensors.h"
 #include "rlx/cli/inputs.h"
@@ -71,13 +73,15 @@ bool compare(const AllValues& all, const Ran& a, const Ran& b, double tolerance,
 void compare_command(const CompareFlags& flags, Context& context) {
   if (flags.devices.size() < 2)
     throw CLI::ValidationError("--devices", "needs two names or more, as in --devices cpu,gpu");
-  const AllValues all = with_all_values(load_graph(flags.file));
+  OpenedFiles files;
+  const AllValues all = with_all_values(load_graph(flags.file, &files));
   const TensorMap inputs = make_inputs(signature_of(all.graph), flags.inputs);
   for (const std::string& name : flags.devices)
     context.device(name);  // all are there, before the work
   const Ran first = run_on(flags.devices[0], all, inputs, context);
   for (size_t i = 1; i < flags.devices.size(); ++i) {
     const Ran other = run_on(flags.devices[i], all, inputs, context);
+    check_unchanged(files);
     if (!compare(all, first, other, flags.tolerance, context)) context.exit_code = 1;
   }
 }
@@ -101,7 +105,13 @@ void add_compare_command(CLI::App& app, Context& context) {
       .add_option("--tolerance", flags->tolerance,
                   "How far floats may be apart, relative to a tensor's largest magnitude; "
                   "1e-3 for f32 and more for f16 unless given")
-      ->check(CLI::NonNegativeNumber)
+      ->check(
+          [](const std::string& given) -> std::string {
+            double number = 0;
+            const bool right = CLI::detail::lexical_cast(given, number) && std::isfinite(number);
+            return right && number >= 0 ? "" : text("'", given, "' is not a number of 0 or more");
+          },
+          "")
       ->type_name("X");
   command.footer(
       "Examples:\n"

@@ -35,6 +35,9 @@ void conformance_command(const ConformanceFlags& flags, Context& context) {
   };
   const SuiteResult result = run_suite(options);
   context.show_progress("");
+  if (result.cases.empty())
+    fail(ErrorKind::invalid_input, "conformance: no test in ", flags.folder,
+         " has a name that matches '", flags.filter, "'");
   if (result.count(SuiteStatus::failed) > 0) context.exit_code = 1;
   if (flags.json) {
     context.out << json_text(suite_json(result));

@@ -14,8 +14,10 @@ struct ConvertFlags {
 void convert_command(const ConvertFlags& flags, Context& context) {
   if (!has_ending(flags.to, ".rlx"))
     throw CLI::ValidationError("OUT", text("'", flags.to, "' does not end in .rlx"));
-  const Graph graph = load_graph(flags.from);
+  OpenedFiles files;
+  const Graph graph = load_graph(flags.from, &files);
   const std::string tensors = save_rlx(graph, flags.to);
+  check_unchanged(files);
   context.out << flags.to << ": " << graph.nodes().size() << " nodes"
               << (tensors.empty() ? "" : ", tensors in " + tensors) << '\n';
 }

@@ -17,12 +17,11 @@ constexpr const char* kFile = "examples/encoder.rlx";
 constexpr int64_t kBatch = 2, kLength = 12, kVocabulary = 100;
 constexpr int kRuns = 5;
 
+// Where `cmake --install` puts it, seen from the program; the build has it at the same place.
 Graph load_example() {
-  std::vector<std::string> files = find_near(text("share/rlx/", kFile));  // when installed
-  if (files.empty()) files = find_near(kFile);
-  if (files.empty())
-    fail(ErrorKind::io, "demo: ", kFile, " is neither near the program nor in the current folder");
-  return load_rlx(files.front(), catalog());
+  const auto file = find_beside(text("../share/rlx/", kFile));
+  if (!file) fail(ErrorKind::io, "demo: there is no ../share/rlx/", kFile, " beside the program");
+  return load_rlx(*file, catalog());
 }
 
 // Two sentences of twelve tokens, the same every time.

@@ -28,15 +28,12 @@ std::vector<std::string> split(const std::string& list, char separator) {
   return parts;
 }
 
+// Only what is beside the program, or where the system keeps libraries: what is loaded runs, so it
+// must not be what happens to lie in the folder that the program is started in.
 std::vector<std::string> usual_libraries() {
   std::vector<std::string> libraries;
-  for (const char* file : {"libwebgpu_wrapper.so", "libwebgpu_dawn.so"}) {
-    const fs::path beside = fs::path(program_folder()) / file;
-    if (fs::exists(beside)) libraries.push_back(beside.string());
-  }
-  const std::vector<std::string> installed =
-      find_near(".deps/npm/node_modules/bun-webgpu-linux-x64/libwebgpu_wrapper.so");
-  libraries.insert(libraries.end(), installed.begin(), installed.end());
+  for (const char* file : {"libwebgpu_wrapper.so", "libwebgpu_dawn.so"})
+    if (const auto beside = find_beside(file)) libraries.push_back(*beside);
   libraries.emplace_back("libwebgpu_dawn.so");  // as the system finds it
   return libraries;
 }
@@ -46,7 +43,7 @@ std::vector<std::string> usual_libraries() {
 void add_device_options(CLI::App& app, Context& context) {
   const std::string group = "Devices";
   app.add_option("--webgpu-library", context.webgpu_libraries,
-                 "The WebGPU library to use instead of $RLX_WEBGPU_LIBRARY and the usual places")
+                 "The WebGPU library, instead of $RLX_WEBGPU_LIBRARY, one beside rlx, the system's")
       ->type_name("FILE")
       ->allow_extra_args(false)
       ->group(group);
@@ -57,28 +54,12 @@ void add_device_options(CLI::App& app, Context& context) {
       ->group(group);
 }
 
-std::string program_folder() {
-  std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  return program.empty() ? "." : program.parent_path().string();
-}
-
-std::vector<std::string> find_near(const std::string& path) {
-  std::vector<fs::path> folders;
-  fs::path above = program_folder();
-  for (; above.has_relative_path(); above = above.parent_path()) folders.push_back(above);
-  folders.push_back(fs::current_path());
-#ifdef RLX_SOURCE_DIR
-  folders.emplace_back(RLX_SOURCE_DIR);
-#endif
-  std::vector<std::string> found;
-  for (const fs::path& folder : folders) {
-    std::error_code ignored;
-    const std::string candidate = (folder / path).string();
-    const bool known = std::find(found.begin(), found.end(), candidate) != found.end();
-    if (!known && fs::exists(candidate, ignored)) found.push_back(candidate);
-  }
-  return found;
+std::optional<std::string> find_beside(const std::string& path) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (error || !program.is_absolute()) return std::nullopt;
+  const fs::path found = (program.parent_path() / path).lexically_normal();
+  return fs::exists(found, error) ? std::optional(found.string()) : std::nullopt;
 }
 
 FindOptions Context::find_options() const {
@@ -92,8 +73,7 @@ FindOptions Context::find_options() const {
   options.system_drivers = vulkan_drivers.empty();
   if (vulkan_drivers.empty()) {
     const auto drivers = environment("RLX_VULKAN_DRIVERS");
-    options.vulkan_drivers =
-        drivers ? split(*drivers, ':') : find_near(".deps/lavapipe/lvp_icd.json");
+    if (drivers) options.vulkan_drivers = split(*drivers, ':');
   }
   return options;
 }

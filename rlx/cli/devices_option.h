@@ -1,8 +1,9 @@
-// Where to look for devices: flags first, then the environment, then the usual places.
+// Where to look for devices: flags first, then the environment, then beside the program and
+// where the system keeps libraries.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "rlx/cli/commands.h"
 
@@ -11,11 +12,8 @@ namespace rlx::cli {
 // Adds --webgpu-library and --vulkan-driver, which every command understands.
 void add_device_options(CLI::App& app, Context& context);
 
-// The folder of the running program, also when it was started by name alone.
-std::string program_folder();
-
-// The files `path` names below the program's folder, below the folders that hold it, below the
-// current folder, and below the source tree; each once, only those that exist.
-std::vector<std::string> find_near(const std::string& path);
+// The file that `path` names from the folder of the running program, if it is there. The current
+// folder is not looked at.
+std::optional<std::string> find_beside(const std::string& path);
 
 }  // namespace rlx::cli

@@ -174,6 +174,8 @@ SymbolValues bound_symbols(const Signature& signature, const InputOptions& optio
   for (const std::string& given : options.binds) {
     const auto [name, value] = split_flag("--bind", given, "SYMBOL=NUMBER");
     const int64_t number = parse_count("--bind", value);
+    if (number == kUnbounded)  // stands for a symbol without a bound
+      throw CLI::ValidationError("--bind", text("'", value, "' is more than a dim can be"));
     if (std::find(known.begin(), known.end(), name) == known.end())
       fail(ErrorKind::invalid_input, "there is no symbol '", name,
            "' in the inputs' shapes; there is ", known.empty() ? "none" : joined(known));

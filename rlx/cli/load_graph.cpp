@@ -1,5 +1,8 @@
 #include "rlx/cli/load_graph.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "rlx/image/verify.h"
 #include "rlx/import/onnx/import.h"
 #include "rlx/import/rlx_file.h"
@@ -9,16 +12,23 @@
 namespace rlx::cli {
 
 bool has_ending(const std::string& file, const std::string& ending) {
+  const auto same = [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; };
   return file.size() > ending.size() &&
-         file.compare(file.size() - ending.size(), ending.size(), ending) == 0;
+         std::equal(ending.rbegin(), ending.rend(), file.rbegin(),
+                    [&](char wanted, char found) { return same(found, wanted); });
 }
 
-Graph load_graph(const std::string& file) {
+Graph load_graph(const std::string& file, OpenedFiles* opened) {
   if (is_image_file(file))
     fail(ErrorKind::unsupported, file, " is an image, and a graph is needed here");
-  if (!has_ending(file, ".onnx")) return load_rlx(file, catalog());
+  const FileOptions files{.opened = opened};
+  if (!has_ending(file, ".onnx")) return load_rlx(file, catalog(), files);
   // What an import left behind, such as weights that it unpacked, is not the model's.
-  return dead_code.run(onnx::load_onnx(file));
+  return dead_code.run(onnx::load_onnx(file, {.files = files}));
+}
+
+void check_unchanged(const OpenedFiles& opened) {
+  for (const auto& file : opened) file->check_unchanged();
 }
 
 bool is_image_file(const std::string& file) { return has_ending(file, ".rlxi"); }

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "rlx/base/file.h"
 #include "rlx/cli/commands.h"
 #include "rlx/image/image.h"
 #include "rlx/ir/graph.h"
@@ -11,8 +12,12 @@ namespace rlx::cli {
 
 bool has_ending(const std::string& file, const std::string& ending);
 
-// .onnx by its ending; anything else is rlx's own text. An image is an Error: it has no graph.
-Graph load_graph(const std::string& file);
+// .onnx by its ending, in capitals or not; anything else is rlx's own text. `opened`: where to put
+// the files that hold its tensors. An image is an Error: it has no graph.
+Graph load_graph(const std::string& file, OpenedFiles* opened = nullptr);
+
+// An Error where one of them was written to since: what was computed may be wrong.
+void check_unchanged(const OpenedFiles& opened);
 
 // A compiled program, by its ending, .rlxi.
 bool is_image_file(const std::string& file);

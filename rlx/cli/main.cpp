@@ -1,8 +1,10 @@
 // The program rlx: reads the command line and runs one command. Exits with 0 when it is done, 1
 // when the work failed, 2 when it was used wrongly.
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -47,8 +49,19 @@ void add_commands(CLI::App& app, Context& context) {
       "Exits with 0 when it is done, 1 when the work failed, 2 when it was used wrongly.");
 }
 
+// A program may be started without standard streams. Their numbers then go to the next files that
+// are opened, memory of a driver among them, and what is printed would be written into those.
+void hold_standard_descriptors() {
+  for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    // To read: so that writing fails, and is told.
+    if (::fcntl(number, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) != number)
+      std::exit(kWorkFailed);
+}
+
 int run(int argc, char** argv) {
-  Context context{std::cout, std::cerr, is_terminal(STDOUT_FILENO), is_terminal(STDERR_FILENO)};
+  PrintableBuffer out_buffer(*std::cout.rdbuf()), err_buffer(*std::cerr.rdbuf());
+  std::ostream out(&out_buffer), err(&err_buffer);
+  Context context{out, err, is_terminal(STDOUT_FILENO), is_terminal(STDERR_FILENO)};
   CLI::App app("rlx compiles and runs graphs of tensor operations, on the CPU and on GPUs.", "rlx");
   add_commands(app, context);
   try {
@@ -61,9 +74,9 @@ int run(int argc, char** argv) {
     context.show_progress("");
     context.err << "rlx: " << error.what() << "\nrlx: see rlx --help\n";
     return kWrongUsage;
-  } catch (const std::exception& error) {
+  } catch (const std::exception&) {
     context.show_progress("");
-    context.err << "rlx: " << error.what() << '\n';
+    context.err << "rlx: " << current_error().what() << '\n';
     return kWorkFailed;
   }
   context.out.flush();
@@ -73,11 +86,17 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+std::string refuse_empty(const std::string& given) {
+  return given.empty() ? "needs a name, this one is empty" : "";
+}
+
 }  // namespace rlx::cli
 
 int main(int argc, char** argv) try {
+  rlx::cli::hold_standard_descriptors();
   return rlx::cli::run(argc, argv);
-} catch (const std::exception& error) {  // out of memory, say
-  std::fprintf(stderr, "rlx: %s\n", error.what());
+} catch (const std::exception&) {  // out of memory, say
+  std::fprintf(stderr, "rlx: %s\n", rlx::current_error().what());
   return 1;
 }

@@ -120,7 +120,8 @@ void run_image(const RunFlags& flags, Context& context) {
 }
 
 void run_graph(const RunFlags& flags, Context& context) {
-  const Graph graph = load_graph(flags.file);
+  OpenedFiles files;
+  const Graph graph = load_graph(flags.file, &files);
   const Signature signature = signature_of(graph);
   const std::vector<std::string> chosen = chosen_outputs(signature, flags);
   const TensorMap inputs = make_inputs(signature, flags.inputs);
@@ -134,6 +135,7 @@ void run_graph(const RunFlags& flags, Context& context) {
                    {.device = on, .strict = flags.strict, .memory_budget = flags.memory_budget});
   };
   const Done done = run_program(make, context.device(flags.device), inputs, wanted, flags, context);
+  check_unchanged(files);
   show(chosen, done, flags, context);
   if (!flags.dump_folder.empty()) dump_values(all, done.outputs, flags.dump_folder);
   if (!flags.check_nan) return;
@@ -177,16 +179,21 @@ void add_run_command(CLI::App& app, Context& context) {
       ->check(CLI::IsMember(std::set<std::string>{"table", "json", "npy"}).description(""))
       ->type_name("table|json|npy")
       ->capture_default_str();
-  command.add_option("--out", flags->out, "Write each output to DIR/NAME.npy")->type_name("DIR");
+  command.add_option("--out", flags->out, "Write each output to DIR/NAME.npy")
+      ->check(refuse_empty, "")
+      ->type_name("DIR");
   command.add_flag("--report", flags->report, "Show dispatches, memory, and what ran on the host");
   command.add_option("--report-json", flags->report_file, "Write that report as JSON")
+      ->check(refuse_empty, "")
       ->type_name("FILE");
   command
       .add_option("--trace", flags->trace_file, "Write a trace for chrome://tracing or Perfetto")
+      ->check(refuse_empty, "")
       ->type_name("FILE");
   command.add_flag("--check-nan", flags->check_nan,
                    "Find the first node with a NaN or Inf; exit 1 if one has");
   command.add_option("--dump", flags->dump_folder, "Write what every node computes to DIR")
+      ->check(refuse_empty, "")
       ->type_name("DIR");
   command.add_flag("--strict", flags->strict,
                    "Fail rather than compute on the host of another device");

@@ -121,6 +121,7 @@ class TestRun {
     try {
       model_ = onnx::read_model((folder_ / "model.onnx").string());
       may_be_random_ = may_be_random(model_);
+      if (!fs::exists(folder_ / "test_data_set_0")) result.reason = "it has no test_data_set_0";
       for (size_t set = 0; fs::exists(folder_ / text("test_data_set_", set)); ++set)
         if (result.reason.empty()) result.reason = run_set(folder_ / text("test_data_set_", set));
       result.status = !result.reason.empty() ? SuiteStatus::failed
@@ -217,6 +218,7 @@ class TestRun {
     onnx::ImportOptions options;
     const TensorMap inputs = read_inputs(set, options);
     const auto wanted = read_numbered(set, "output", model_.graph.outputs);
+    if (wanted.empty()) return text("it has no output_0.pb in ", set.filename().string());
     const Graph graph = import(inputs, std::move(options));
     TensorMap fed;
     for (const rlx::Node& node : graph.nodes())

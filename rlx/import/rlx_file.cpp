@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 
-#include "rlx/base/file.h"
 #include "rlx/import/safetensors.h"
 #include "rlx/ir/text.h"
 
@@ -37,19 +36,27 @@ std::string save_rlx(const Graph& graph, const std::string& path) {
   if (!large.empty() && exists && !ours)
     fail(ErrorKind::io, "'", beside, "' exists and is not of '", path,
          "': choose another name, or remove it");
+  // Before anything is written: else the tensors would stay behind.
+  if (std::filesystem::is_directory(path))
+    fail(ErrorKind::io, "cannot write '", path, "': it is a folder");
   // The text last: it is what a reader looks for, and then finds what it names.
   if (!large.empty()) save_safetensors(beside, large);
-  write_file(path, printed);
+  try {
+    write_file(path, printed);
+  } catch (const Error&) {
+    if (!large.empty() && !exists) std::filesystem::remove(beside);
+    throw;
+  }
   if (large.empty() && ours) std::filesystem::remove(beside);
   return large.empty() ? "" : beside;
 }
 
-Graph load_rlx(const std::string& path, const OpSet& ops) {
+Graph load_rlx(const std::string& path, const OpSet& ops, const FileOptions& options) {
   std::optional<std::map<std::string, Tensor>> large;  // read when the first is asked for
   const auto find = [&](const std::string& key) {
     const std::string beside = tensors_path(path);
     try {
-      if (!large) large = load_safetensors(beside);
+      if (!large) large = load_safetensors(beside, options);
     } catch (Error& error) {
       error.add_note("tensor '" + key + "' should be there, beside " + path);
       throw;

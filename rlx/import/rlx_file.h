@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "rlx/base/file.h"
 #include "rlx/ir/graph.h"
 
 namespace rlx {
@@ -12,6 +13,6 @@ namespace rlx {
 // names is somebody else's, and an Error.
 std::string save_rlx(const Graph& graph, const std::string& path);
 // The large tensors are views of their file, which is looked for beside `path`.
-Graph load_rlx(const std::string& path, const OpSet& ops);
+Graph load_rlx(const std::string& path, const OpSet& ops, const FileOptions& options = {});
 
 }  // namespace rlx

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "rlx/base/file.h"
@@ -86,20 +86,10 @@ class Reader {
   }
 
   Json parse_header(std::string_view header) const {
-    constexpr int kDeepest = 3;  // the header, a tensor, its shape
-    std::set<std::string> names;
-    const auto check = [&](int depth, Json::parse_event_t event, Json& value) {
-      const bool opens =
-          event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-      if (opens && depth >= kDeepest)
-        fail_model("the header is nested more than ", kDeepest, " deep");
-      if (event == Json::parse_event_t::key && depth == 1 &&
-          !names.insert(value.get<std::string>()).second)
-        fail_model("tensor '", value.get<std::string>(), "' is in the header twice");
-      return true;
-    };
+    Outline outline{*this};
     try {
-      Json parsed = Json::parse(header.begin(), header.end(), check);
+      Json::sax_parse(header.begin(), header.end(), &outline);
+      Json parsed = Json::parse(header.begin(), header.end());
       if (!parsed.is_object())
         fail_model("byte ", kLengthBytes, ": the header is not a JSON object");
       return parsed;
@@ -110,6 +100,45 @@ class Reader {
       fail_model("the header is not JSON: ", error.what());
     }
   }
+
+  // Looks at a header without keeping it: how deep it is, and that no name is there twice. The
+  // library's own callbacks go through all earlier tensors at the end of each.
+  struct Outline : nlohmann::json_sax<Json> {
+    static constexpr int kDeepest = 3;  // the header, a tensor, its shape
+    const Reader& reader;
+    int depth = 0;
+    std::unordered_set<std::string> names = {};
+
+    explicit Outline(const Reader& r) : reader(r) {}
+    bool open() {
+      if (++depth > kDeepest)
+        reader.fail_model("the header is nested more than ", kDeepest, " deep");
+      return true;
+    }
+    bool close() {
+      --depth;
+      return true;
+    }
+    bool key(string_t& name) override {
+      if (depth == 1 && !names.insert(name).second)
+        reader.fail_model("tensor '", name, "' is in the header twice");
+      return true;
+    }
+    bool start_object(size_t) override { return open(); }
+    bool end_object() override { return close(); }
+    bool start_array(size_t) override { return open(); }
+    bool end_array() override { return close(); }
+    bool null() override { return true; }
+    bool boolean(bool) override { return true; }
+    bool number_integer(number_integer_t) override { return true; }
+    bool number_unsigned(number_unsigned_t) override { return true; }
+    bool number_float(number_float_t, const string_t&) override { return true; }
+    bool string(string_t&) override { return true; }
+    bool binary(binary_t&) override { return true; }
+    bool parse_error(size_t, const std::string&, const Json::exception&) override {
+      return false;  // parse() tells
+    }
+  };
 
   const Json& field(const std::string& name, const Json& entry, const char* key) const {
     const auto found = entry.is_object() ? entry.find(key) : entry.end();
@@ -228,8 +257,9 @@ std::map<std::string, Tensor> parse_safetensors(std::span<const std::byte> bytes
   return Reader(bytes, std::move(keep_alive), source).read();
 }
 
-std::map<std::string, Tensor> load_safetensors(const std::string& path) {
-  const auto file = MappedFile::open(path);
+std::map<std::string, Tensor> load_safetensors(const std::string& path,
+                                               const FileOptions& options) {
+  const auto file = MappedFile::open(path, options);
   return parse_safetensors(file->bytes(), file, path);
 }
 

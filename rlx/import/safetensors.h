@@ -6,13 +6,15 @@
 #include <span>
 #include <string>
 
+#include "rlx/base/file.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
 
 // The tensors by name. They are views of the mapped file, which they keep open; only one that does
 // not lie as its elements need is copied. A wrong file is an Error that names the byte.
-std::map<std::string, Tensor> load_safetensors(const std::string& path);
+std::map<std::string, Tensor> load_safetensors(const std::string& path,
+                                               const FileOptions& options = {});
 
 // The same from bytes that `keep_alive` owns; `source` is their name in messages.
 std::map<std::string, Tensor> parse_safetensors(std::span<const std::byte> bytes,

@@ -142,6 +142,18 @@ TEST(Safetensors, ErrorsSayWhereAndWhat) {
             "m.safetensors: byte 117: tensors 'a' and 'b' overlap");
 }
 
+// A header is read in one pass: the library's own callbacks took minutes for this one.
+TEST(Safetensors, AHeaderMayHaveManyTensors) {
+  constexpr int kTensors = 50000;
+  TextStream header;
+  for (int i = 0; i < kTensors; ++i)
+    header.out() << (i ? "," : "{") << "\"layer." << i
+                 << ".weight\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[" << i << ','
+                 << i + 1 << "]}";
+  const auto tensors = parse(file_of(header.str() + "}", std::string(kTensors, '\1')));
+  EXPECT_EQ(tensors.size(), size_t{kTensors});
+}
+
 TEST(Safetensors, NamesTheFormatCannotHoldAreRefused) {
   const TestFolder folder;
   EXPECT_THROW(save_safetensors(folder.path("x"), {{"\xff", Tensor()}}), Error);

@@ -1,6 +1,7 @@
 #include "rlx/ir/evaluate.h"
 
 #include <algorithm>
+#include <new>
 #include <span>
 
 namespace rlx {
@@ -135,6 +136,9 @@ Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateO
     } catch (Error& error) {
       error.add_note(text("at node '", node.name, "'"));
       throw;
+    } catch (const std::bad_alloc&) {
+      fail(ErrorKind::out_of_memory, node.op->name, ": the host has no memory to compute ",
+           joined(node.types), "\n  at node '", node.name, "'");
     }
   }
   const auto at = [&](Value value) { return results[size_t(value.node)][size_t(value.result)]; };

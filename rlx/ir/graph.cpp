@@ -22,11 +22,18 @@ OpDef source(const char* name) {
   return op;
 }
 
-void check_unique(const GraphData& graph, const OpDef& op, const std::string& name) {
+void take_name(GraphData& graph, const OpDef& op, const std::string& name) {
   require(!name.empty(), op.name, ": needs a name");
-  for (const Node& node : graph.nodes)
+  if (graph.source_names.emplace(&op, name).second) return;
+  for (const Node& node : graph.nodes)  // it may have been taken by a node that is no more
     require(node.op.get() != &op || node.name != name, op.name, ": there is one named '", name,
             "' already");
+}
+
+void check_room(const GraphData& graph) {
+  if (graph.nodes.size() >= graph.most_nodes)
+    fail(ErrorKind::limit, "the graph would have more than ", graph.most_nodes,
+         " nodes, which is its limit");
 }
 
 void check_arity(const OpDef& op, const Values& inputs) {
@@ -127,6 +134,7 @@ void skip_fresh_symbol(GraphData& graph, std::string_view symbol) {
 
 Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& attrs,
                         const std::string& name) {
+  check_room(*data_);
   Node node{static_op(op), {}, attrs, {type}, name};
   if (const Tensor* value = tensor_of(node)) {
     require(value->type() == type, op.name, " '", name, "': its tensor is ", value->type(),
@@ -145,7 +153,7 @@ Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& at
   if (is_constant(node)) {
     if (node.name.empty()) node.name = text("constant_", data_->nodes.size());
   } else {
-    check_unique(*data_, op, name);
+    take_name(*data_, op, name);
   }
   // A source may use names that we would give: ours are then others.
   for (const Dim& dim : type.shape)
@@ -219,16 +227,16 @@ void Graph::update(Value state, Value next) {
   require(is_state(state.producer()), "update: '", state.producer().name, "' is not a state");
   require(state.type() == next.type(), "update: state '", state.producer().name, "' is ",
           state.type(), ", its next value is ", next.type());
-  for (const StateUpdate& other : data_->updates)
-    require(other.state != state, "update: state '", state.producer().name, "' is updated twice");
+  require(data_->updated_states.insert(state.node).second, "update: state '", state.producer().name,
+          "' is updated twice");
   data_->updates.push_back({state, next});
 }
 
 void Graph::output(const std::string& name, Value value) {
   require(value.graph == data_.get(), "output '", name, "': the value is of another graph");
   require(!name.empty(), "output: needs a name");
-  for (const GraphOutput& other : data_->outputs)
-    require(other.name != name, "output: there is one named '", name, "' already");
+  require(data_->output_names.insert(name).second, "output: there is one named '", name,
+          "' already");
   data_->outputs.push_back({name, value});
 }
 
@@ -279,6 +287,7 @@ namespace {
 Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attrs,
              const std::string& name) {
   try {
+    check_room(graph);
     check_arity(*op, inputs);
     std::vector<const TensorType*> types;
     std::vector<const HostValue*> host_values;
@@ -320,7 +329,12 @@ Value Value::apply(const OpDef& op, const Values& inputs, const Attrs& attrs) co
 }
 
 void Graph::set_name(Value value, const std::string& name) {
-  data_->nodes[static_cast<size_t>(value.node)].name = name;
+  Node& node = data_->nodes[static_cast<size_t>(value.node)];
+  if (is_source(node) && !is_constant(node)) {
+    data_->source_names.erase({node.op.get(), node.name});
+    take_name(*data_, *node.op, name);
+  }
+  node.name = name;
 }
 void Graph::set_origin(Value value, const std::string& origin) {
   data_->nodes[static_cast<size_t>(value.node)].origin = origin;

@@ -1,8 +1,11 @@
 // A graph of tensor ops: nodes in topological order, each with several operands and results.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,6 +60,13 @@ struct GraphData {
   std::map<std::string, Interval> symbols;  // those with bounds
   std::string host_prefix;  // of the symbols of elements, where graphs share their symbols
   int fresh_symbols = 0;    // the next extent that only a run can tell is s<this>
+  // The names that are taken, so that one more is looked up rather than compared with all.
+  std::set<std::pair<const OpDef*, std::string>> source_names;
+  std::set<std::string> output_names;
+  std::set<int> updated_states;
+  // An Error beyond: set by who builds a graph from a file, where a few bytes may ask for any
+  // number.
+  size_t most_nodes = SIZE_MAX;
 };
 
 // Those from now on come after `symbol`, where it is such a name.

@@ -127,5 +127,28 @@ TEST(OpSet, OffersTheNearestName) {
             "there is no op 'sofmax'; did you mean 'softmax'?");
 }
 
+TEST(Graph, ManyNamesAreToldApartInOneStepEach) {
+  constexpr int kNames = 50000;
+  Graph graph;
+  for (int i = 0; i < kNames; ++i) graph.output(text("y", i), graph.input(text("x", i), f32({1})));
+  EXPECT_THROW(graph.input("x7", f32({1})), Error);
+  EXPECT_THROW(graph.output("y7", graph.value(0)), Error);
+  graph.weight("x7", f32({1}));  // of another kind
+}
+
+TEST(Graph, ALimitOfNodesIsHeldTo) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1}));
+  graph.data()->most_nodes = 2;
+  graph.constant(Tensor(DType::f32, {1}));
+  try {
+    graph.weight("w", x.type());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::limit);
+    EXPECT_STREQ(error.what(), "the graph would have more than 2 nodes, which is its limit");
+  }
+}
+
 }  // namespace
 }  // namespace rlx

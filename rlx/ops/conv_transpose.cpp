@@ -27,6 +27,9 @@ struct Form {
     const size_t axes = window.size();
     Dims more = list(attrs, "output_padding", axes), shape = list(attrs, "output_shape", axes);
     const Dims given = list(attrs, "extents", axes);
+    for (const Dim& pad : more)
+      require(!pad.is_number() || pad.number() >= 0, "conv_transpose: output_padding [",
+              joined(more), "] are negative");
     if (more.empty()) more.assign(axes, 0);
     const bool same = !windows.auto_pad.empty() && windows.auto_pad != "valid";
     for (size_t d = 0; d < axes; ++d) {

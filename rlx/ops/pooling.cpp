@@ -22,6 +22,7 @@ Pool::Pool(std::string_view op, const Attrs& attrs, size_t axes) : windows(op, a
     require(extent > 0, op, ": the window [", joined(given), "] is empty");
   require_32_bits(op, "the extents of window", given);
   window.assign(given.begin(), given.end());
+  count(window);  // an Error where its taps cannot be counted
 }
 
 Dims Pool::shape(std::string_view op, const TensorType& x) const {

@@ -160,5 +160,20 @@ TEST(Pooling, ErrorsNameOpValueAndLimit) {
             "average_pool: x is f32[4, 4], it needs [B, C, spatial..] with 1 to 3 spatial dims");
 }
 
+// Most of such a window lies over nothing: to visit all of it takes years.
+TEST(Pooling, AWindowMayBeFarLargerThanX) {
+  constexpr int64_t kWide = INT32_MAX, kPad = (kWide - 1) / 2;  // two places along each axis
+  const PoolOptions around{.pads = {kPad, kPad, kPad, kPad}};
+  const Tensor x = Tensor::of(DType::f32, {1, 1, 2, 2}, {1, 2, 3, 6});
+  expect_tensor(averaged(x, {kWide, kWide}, around), {1, 1, 2, 2}, {3, 3, 3, 3}, 0);
+  expect_tensor(max_pooled(x, {kWide, kWide}, around)[0], {1, 1, 2, 2}, {6, 6, 6, 6}, 0);
+  EXPECT_NE(error_of([] {
+              Graph graph;
+              average_pool(graph.input("x", f32({1, 1, 2, 2, 2})), {kWide, kWide, kWide},
+                           {.pads = {kPad, kPad, kPad, kPad, kPad, kPad}});
+            }),
+            "");
+}
+
 }  // namespace
 }  // namespace rlx

@@ -151,9 +151,10 @@ void reference(const ReferenceSite& site) {
     for (int64_t b = 0; b < batches; ++b) {
       Cell cell(site, form, d, b);
       const int64_t length =
-          site.has(kRecurrentLengths)
-              ? std::clamp<int64_t>(site.in(kRecurrentLengths).integer_at(b), 0, steps)
-              : steps;
+          site.has(kRecurrentLengths) ? site.in(kRecurrentLengths).integer_at(b) : steps;
+      if (length < 0 || length > steps)
+        fail(ErrorKind::invalid_input, site.op.name, ": length ", length, " of sequence ", b,
+             " is out of range for x ", site.in(kRecurrentX).type(), " (", steps, ')');
       for (int64_t t = 0; t < steps; ++t) {
         const bool reverse = form.reverse || d == 1, over = t >= length;
         const int64_t time = reverse && !over ? length - 1 - t : t;

@@ -122,5 +122,11 @@ TEST(Resize, ErrorsNameOpValueAndLimit) {
             "resize: linear of i32 is not defined, take nearest");
 }
 
+// The taps of an axis are a table; none is needed where there is no element.
+TEST(Resize, NothingIsResizedToNothing) {
+  const Tensor y = resized(numbered({1, 4}), {0, INT32_MAX}, {.mode = "cubic"});
+  EXPECT_EQ(y.shape(), (Shape{0, INT32_MAX}));
+}
+
 }  // namespace
 }  // namespace rlx

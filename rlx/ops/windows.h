@@ -2,6 +2,7 @@
 // im2col share. Pads are ONNX's: before each axis, then after each.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>
@@ -62,22 +63,33 @@ Slide<int64_t> bound(const Slide<Dim>& slide, const SymbolValues& symbols);
 // Dims with ones in front, to make three.
 std::array<Dim, 3> three(const Dims& dims, const Dim& filler = 1);
 
+// The taps of a window along axis d that meet x, for its place `at` there: a window may be far
+// larger than x and its padding as well, so the others are not even looked at.
+struct TapRange {
+  int64_t first, end;
+};
+inline TapRange taps_inside(const Slide<int64_t>& slide, size_t d, int64_t at) {
+  const int64_t step = slide.dilations[d], start = at * slide.strides[d] - slide.before[d];
+  const int64_t room = slide.in[d] - start;
+  return {start < 0 ? (step - 1 - start) / step : 0,
+          room > 0 ? std::min(slide.window[d], (room + step - 1) / step) : 0};
+}
+
 // Calls f(tap, element of x's plane) for each tap of the window at `place` that meets x.
 template <class F>
 void for_each_tap(const Slide<int64_t>& slide, int64_t place, F f) {
   const int64_t at[] = {place / slide.out[2] / slide.out[1], place / slide.out[2] % slide.out[1],
                         place % slide.out[2]};
-  int64_t source[3];
-  const auto meets = [&](size_t d, int64_t tap) {
-    source[d] = at[d] * slide.strides[d] + tap * slide.dilations[d] - slide.before[d];
-    return source[d] >= 0 && source[d] < slide.in[d];
+  const TapRange taps[] = {taps_inside(slide, 0, at[0]), taps_inside(slide, 1, at[1]),
+                           taps_inside(slide, 2, at[2])};
+  const auto source = [&](size_t d, int64_t tap) {
+    return at[d] * slide.strides[d] + tap * slide.dilations[d] - slide.before[d];
   };
-  for (int64_t i = 0; i < slide.window[0]; ++i)
-    for (int64_t j = 0; meets(0, i) && j < slide.window[1]; ++j)
-      for (int64_t k = 0; meets(1, j) && k < slide.window[2]; ++k)
-        if (meets(2, k))
-          f((i * slide.window[1] + j) * slide.window[2] + k,
-            (source[0] * slide.in[1] + source[1]) * slide.in[2] + source[2]);
+  for (int64_t i = taps[0].first; i < taps[0].end; ++i)
+    for (int64_t j = taps[1].first; j < taps[1].end; ++j)
+      for (int64_t k = taps[2].first; k < taps[2].end; ++k)
+        f((i * slide.window[1] + j) * slide.window[2] + k,
+          (source(0, i) * slide.in[1] + source(1, j)) * slide.in[2] + source(2, k));
 }
 
 // The params that the functions of lib/windows.wgsl read.

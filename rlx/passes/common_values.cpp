@@ -1,21 +1,67 @@
 // Two nodes with the same op, operands and attributes compute the same: the second becomes the
 // first.
 
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
 #include "rlx/passes/passes.h"
 
 namespace rlx {
 namespace {
 
+// Equal nodes have equal digests, so that a node is compared with few others: a tensor that is cut
+// into ten thousand slices would else be fifty million comparisons.
+class Digest {
+ public:
+  size_t value() const { return value_; }
+
+  void add(const Node& node, const Values& inputs, const Attrs& attrs) {
+    add(std::hash<const void*>()(node.op.get()));
+    for (const Value& input : inputs)
+      add(static_cast<size_t>(input.present() ? input.node * 8 + input.result : -1));
+    for (const auto& [name, attr] : attrs)
+      std::visit([&](const auto& value) { add(value); }, attr.variant());
+  }
+
+ private:
+  void add(size_t part) { value_ = (value_ ^ part) * size_t{0x9e3779b1} + (value_ >> 15); }
+  void add(bool value) { add(size_t{value}); }
+  void add(int64_t value) { add(static_cast<size_t>(value)); }
+  void add(double value) { add(std::isnan(value) ? size_t{1} : std::hash<double>()(value)); }
+  void add(DType value) { add(static_cast<size_t>(value)); }
+  void add(const std::string& value) { add(std::hash<std::string>()(value)); }
+  void add(const Dim& value) { value.is_number() ? add(value.number()) : add(text(value)); }
+  void add(const Tensor& value) {  // those that an op has are few: its first elements do
+    constexpr int64_t kSome = 16;
+    add(value.count());
+    for (int64_t i = 0; i < std::min(kSome, value.count()); ++i) add(value.at(i));
+  }
+  void add(const GraphPtr& value) {
+    for (const Node& node : value->nodes()) add(node, node.inputs, node.attrs);
+    for (const GraphOutput& output : value->outputs()) add(size_t(output.value.node));
+  }
+  template <class T>
+  void add(const std::vector<T>& values) {
+    add(values.size());
+    for (const auto& value : values) add(static_cast<const T&>(value));
+  }
+
+  size_t value_ = 0;
+};
+
 Graph run(const Graph& graph) {
-  std::multimap<std::pair<const OpDef*, int>, Value> seen;  // by op and first operand
+  std::unordered_multimap<size_t, Value> seen;  // by digest
   return rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const Node& node = site.node;
     const Values& inputs = site.inputs;
-    const std::pair key(node.op.get(), inputs.empty() ? -1 : inputs[0].node);
-    const auto [begin, end] = seen.equal_range(key);
+    Digest digest;
+    digest.add(node, inputs, site.attrs);
+    const auto [begin, end] = seen.equal_range(digest.value());
     for (auto it = begin; it != end; ++it) {
       const Node& other = it->second.producer();
-      if (other.inputs != inputs || !(other.attrs == site.attrs)) continue;
+      if (other.op.get() != node.op.get() || other.inputs != inputs || !(other.attrs == site.attrs))
+        continue;
       Values same;
       for (size_t r = 0; r < node.types.size(); ++r)
         same.push_back(it->second.of(static_cast<int>(r)));
@@ -23,7 +69,7 @@ Graph run(const Graph& graph) {
     }
     const Value first = site.to.add(node.op, inputs, site.attrs, node.name);
     site.to.set_origin(first, node.origin);
-    seen.emplace(key, first);
+    seen.emplace(digest.value(), first);
     Values results;
     for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
     return results;

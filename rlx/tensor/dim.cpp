@@ -12,6 +12,7 @@ struct Dim::Atom {
   Function function = Function::symbol;
   std::string key;  // its text: equal atoms have equal keys
   Dim a, b;
+  size_t parts = 1;
 };
 
 bool is_symbol_name(const std::string& name) {
@@ -55,6 +56,21 @@ std::vector<std::string> Dim::symbols() const {
         for (std::string& name : part->symbols()) found.insert(std::move(name));
     }
   return {found.begin(), found.end()};
+}
+
+size_t Dim::parts() const {
+  size_t parts = 0;
+  for (const Term& term : terms_) {
+    ++parts;
+    for (const AtomPtr& atom : term.factors) parts += atom->parts;
+  }
+  return parts;
+}
+
+void Dim::check_parts() const {
+  if (const size_t count = parts(); count > kMostParts)
+    fail(ErrorKind::limit, "a dim is an expression of ", count, " parts, the limit is ",
+         kMostParts);
 }
 
 int64_t Dim::atom_value(const Atom& atom, const SymbolValues& symbols) {
@@ -190,6 +206,7 @@ Dim operator+(const Dim& a, const Dim& b) {
   Dim sum = a;
   sum.constant_ = checked_add(sum.constant_, b.constant_);
   for (const Dim::Term& term : b.terms_) sum.add_term(term);
+  sum.check_parts();
   return sum;
 }
 
@@ -197,6 +214,11 @@ Dim operator-(const Dim& a, const Dim& b) { return a + b * Dim(-1); }
 
 Dim operator*(const Dim& a, const Dim& b) {
   Dim product(checked_mul(a.constant_, b.constant_));
+  // Before they are multiplied: like terms may become one, but not all of so many.
+  constexpr size_t kMostProducts = 4 * Dim::kMostParts;
+  if (a.terms_.size() * b.terms_.size() > kMostProducts)
+    fail(ErrorKind::limit, "a dim is a product of ", a.terms_.size(), " by ", b.terms_.size(),
+         " terms, the limit is ", kMostProducts);
   const auto by_key = [](const Dim::AtomPtr& x, const Dim::AtomPtr& y) { return x->key < y->key; };
   for (const Dim::Term& term : a.terms_)
     product.add_term({checked_mul(term.coefficient, b.constant_), term.factors});
@@ -209,6 +231,7 @@ Dim operator*(const Dim& a, const Dim& b) {
                  std::back_inserter(term.factors), by_key);
       product.add_term(std::move(term));
     }
+  product.check_parts();
   return product;
 }
 
@@ -222,9 +245,13 @@ bool Dim::operator==(const Dim& other) const {
 }
 
 Dim Dim::of_atom(Function function, std::string name, const Dim& a, const Dim& b) {
-  if (function != Function::symbol) name = text(name, '(', a, ", ", b, ')');
   Dim dim;
-  dim.terms_.push_back({1, {std::make_shared<const Atom>(Atom{function, std::move(name), a, b})}});
+  const size_t parts = 1 + a.parts() + b.parts();
+  if (parts > kMostParts)
+    fail(ErrorKind::limit, "a dim is ", name, " of ", parts, " parts, the limit is ", kMostParts);
+  if (function != Function::symbol) name = text(name, '(', a, ", ", b, ')');
+  dim.terms_.push_back(
+      {1, {std::make_shared<const Atom>(Atom{function, std::move(name), a, b, parts})}});
   return dim;
 }
 

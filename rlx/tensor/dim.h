@@ -41,6 +41,10 @@ class Dim {
   // The name, when the dimension is one symbol and nothing else.
   std::optional<std::string> symbol() const;
   std::vector<std::string> symbols() const;  // all it mentions, each once
+  // How many terms, symbols and functions it is made of. An expression of more than kMostParts is
+  // an Error: squaring a symbol thirty times would else fill the memory.
+  size_t parts() const;
+  static constexpr size_t kMostParts = 4096;
 
   // The value under a binding; a symbol without one is an Error that names it.
   int64_t value(const SymbolValues& symbols) const;
@@ -84,6 +88,7 @@ class Dim {
   static int64_t atom_value(const Atom& atom, const SymbolValues& symbols);
   static Interval atom_range(const Atom& atom, const SymbolRanges& ranges);
   void add_term(Term term);
+  void check_parts() const;
 
   int64_t constant_ = 0;
   std::vector<Term> terms_;  // sorted, no two alike, no zero coefficient

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/base/error.h"
+#include <functional>
+
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
@@ -61,6 +63,27 @@ TEST(Dim, OverflowIsAnErrorNotAWrap) {
   const Dim big(int64_t{1} << 62);
   EXPECT_THROW(big * Dim(4), Error);
   EXPECT_THROW((Dim("n") * big).value({{"n", 8}}), Error);
+}
+
+// Each step doubles what is written down: thirty of them would take gigabytes.
+TEST(Dim, AnExpressionHasALimit) {
+  const auto grown = [](const std::function<Dim(const Dim&)>& step) {
+    Dim dim("n");
+    for (int i = 0; i < 30; ++i) dim = step(dim);
+  };
+  EXPECT_EQ(error_of([&] { grown([](const Dim& dim) { return dim * dim; }); }),
+            "a dim is an expression of 4097 parts, the limit is 4096");
+  const Dim m("m");
+  const auto says = [&](const std::function<Dim(const Dim&)>& step, const char* limit) {
+    return error_of([&] { grown(step); }).find(limit) != std::string::npos;
+  };
+  EXPECT_TRUE(says([&](const Dim& d) { return d * (d + m + 1); }, "parts, the limit is 4096"));
+  EXPECT_TRUE(says([](const Dim& d) { return floor_div(d + 1, d); }, "parts, the limit is 4096"));
+  EXPECT_TRUE(says([](const Dim& d) { return max(d, mod(d, 7)); }, "parts, the limit is 4096"));
+  Dim wide;
+  for (int i = 0; i < 1000; ++i) wide = wide + Dim(text("n", i));
+  EXPECT_EQ(wide.parts(), 2000u);
+  EXPECT_TRUE(error_of([&] { wide* wide; }).find("a dim is a product of 1000 by 1000 terms") == 0);
 }
 
 TEST(Dim, SubstitutionReplacesSymbolsEverywhere) {

@@ -76,7 +76,12 @@ Tensor::Tensor(DType dtype, Shape shape)
     : dtype_(dtype), shape_(std::move(shape)), count_(rlx::count(shape_)) {
   require(count_ >= 0, "a tensor cannot have shape ", shape_);
   const Dim bytes = Dim(count_) * Dim(bytes_of(dtype));  // checked
-  storage_ = std::make_shared<Storage>(static_cast<size_t>(bytes.number()));
+  try {
+    storage_ = std::make_shared<Storage>(static_cast<size_t>(bytes.number()));
+  } catch (Error& error) {
+    error.add_note(text("the tensor is ", type()));
+    throw;
+  }
 }
 Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, size_t offset)
     : dtype_(dtype),
@@ -119,7 +124,13 @@ void Tensor::check_aligned(size_t alignment) const {
           " are not at a multiple of ", alignment, " bytes: ask for those of aligned()");
 }
 
+void Tensor::fail_index(int64_t i) const {
+  fail(ErrorKind::invalid_input, "there is no element ", i, " of a tensor ", type(), ": it has ",
+       count_);
+}
+
 double Tensor::at(int64_t i) const {
+  check_index(i);
   const std::byte* at = bytes().data() + i * bytes_of(dtype_);
   switch (dtype_) {
     case DType::f32:
@@ -139,6 +150,7 @@ double Tensor::at(int64_t i) const {
 }
 
 int64_t Tensor::integer_at(int64_t i) const {
+  check_index(i);
   const std::byte* at = bytes().data() + i * bytes_of(dtype_);
   switch (dtype_) {
     case DType::i8:
@@ -165,6 +177,7 @@ int64_t Tensor::integer_at(int64_t i) const {
 }
 
 void Tensor::set(int64_t i, double value) {
+  check_index(i);
   std::byte* at = storage_->mutable_bytes() + offset_ + i * bytes_of(dtype_);
   switch (dtype_) {
     case DType::f32:
@@ -200,6 +213,7 @@ void Tensor::set(int64_t i, double value) {
 }
 
 void Tensor::set_integer(int64_t i, int64_t value) {
+  check_index(i);
   std::byte* at = storage_->mutable_bytes() + offset_ + i * bytes_of(dtype_);
   switch (dtype_) {  // integers wrap, as two's complement does
     case DType::i8:

@@ -76,7 +76,8 @@ class Tensor {
     return {reinterpret_cast<T*>(mutable_bytes().data()), static_cast<size_t>(count_)};
   }
 
-  // Element i, whatever the type; slow, for references, printing and tests.
+  // Element i, whatever the type; slow, for references, printing and tests. An Error where there
+  // is no such element.
   double at(int64_t i) const;
   int64_t integer_at(int64_t i) const;  // exact for 64-bit integers
   void set(int64_t i, double value);    // rounds as cast does: to nearest even, or toward zero
@@ -103,6 +104,10 @@ class Tensor {
  private:
   void check_holds(bool right) const;
   void check_aligned(size_t alignment) const;
+  void check_index(int64_t i) const {
+    if (i < 0 || i >= count_) fail_index(i);
+  }
+  [[noreturn]] void fail_index(int64_t i) const;
 
   DType dtype_;
   Shape shape_;

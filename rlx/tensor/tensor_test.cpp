@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "rlx/testing.h"
+
 namespace rlx {
 namespace {
 
@@ -81,6 +83,27 @@ TEST(Tensor, ASizeBeyondSixtyFourBitsIsAnError) {
 TEST(Tensor, RankZeroAndEmptyAreTensorsToo) {
   EXPECT_EQ(Tensor(DType::f32, {}).count(), 1);
   EXPECT_EQ(Tensor(DType::f32, {3, 0}).count(), 0);
+}
+
+TEST(Tensor, AnElementThatIsNotThereIsAnError) {
+  Tensor tensor(DType::i16, {2, 3});
+  for (const int64_t i : {int64_t{-1}, int64_t{6}, INT64_MAX, INT64_MIN}) {
+    const std::string said = text("there is no element ", i, " of a tensor i16[2, 3]: it has 6");
+    EXPECT_EQ(error_of([&] { tensor.at(i); }), said);
+    EXPECT_EQ(error_of([&] { tensor.integer_at(i); }), said);
+    EXPECT_EQ(error_of([&] { tensor.set(i, 1); }), said);
+    EXPECT_EQ(error_of([&] { tensor.set_integer(i, 1); }), said);
+  }
+  EXPECT_NE(error_of([] { Tensor().at(0); }), "");
+}
+
+TEST(Tensor, WhatNoMemoryHoldsIsNamed) {
+  constexpr int64_t kMuch = int64_t{1} << 50;
+  EXPECT_EQ(error_of([] {
+              Tensor(DType::f32, {kMuch, 4});
+            }),
+            "the host has no 18014398509481984 bytes for a tensor\n"
+            "  the tensor is f32[1125899906842624, 4]");
 }
 
 }  // namespace

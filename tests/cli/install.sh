@@ -29,6 +29,7 @@ quietly "$cmake" --install "$build" --prefix "$prefix"
 "$prefix/bin/rlx" demo >/dev/null 2>&1 || wrong "rlx demo does not find what it runs"
 [ -f "$prefix/share/rlx/examples/encoder.rlx" ] || wrong "what rlx demo runs is not installed"
 if grep -rnF -e "$source" -e "$build" "$prefix" --include='*.cmake' --include='*.h'; then wrong "paths of the tree are installed"; fi
+if grep -qaF -e "$source" -e "$build" "$prefix/bin/rlx"; then wrong "the program keeps a path of the tree"; fi
 
 cd "$prefix/include"
 [ -f rlx/rlx.h ] || wrong "rlx/rlx.h is not installed"

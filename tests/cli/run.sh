@@ -9,48 +9,7 @@ rlx=$(realpath "$1")
 [ -x "$rlx" ] || { echo "run.sh: there is no program $1" >&2; exit 2; }
 encoder=$(realpath "$2")/examples/encoder.rlx
 
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-cd "$work" || exit 2
-checks=0 failures=0
-
-# claim NAME EXIT PATTERN… -- ARGUMENTS…: the program exits so, and the two streams hold each of the
-# patterns (extended regular expressions; one that starts with ! must not be there).
-claim() {
-  local name=$1 wanted=$2 patterns=() status pattern problem=
-  shift 2
-  while [ "$1" != -- ]; do patterns+=("$1"); shift; done
-  shift
-  "$rlx" "$@" >out.txt 2>err.txt </dev/null
-  status=$?
-  cat out.txt err.txt >all.txt
-  [ $status = "$wanted" ] || problem+="  exited with $status, not $wanted"$'\n'
-  for pattern in "${patterns[@]}"; do
-    case $pattern in
-      !*) ! grep -qE -- "${pattern#!}" all.txt || problem+="  has what matches ${pattern#!}"$'\n' ;;
-      *) grep -qE -- "$pattern" all.txt || problem+="  has nothing that matches $pattern"$'\n' ;;
-    esac
-  done
-  # A message is one, and is rlx's own: no text from a crash, nothing uncaught.
-  if [ "$wanted" != 0 ] && ! grep -q '^rlx: ' err.txt && [ ! -s out.txt ]; then problem+="  says nothing"$'\n'; fi
-  finish "$name" "$problem" "rlx $*"
-}
-
-# holds NAME COMMAND…: the command succeeds.
-holds() {
-  local name=$1 problem=
-  shift
-  "$@" >all.txt 2>&1 </dev/null || problem="  failed"$'\n'
-  finish "$name" "$problem" "$*"
-}
-
-finish() {
-  checks=$((checks + 1))
-  [ -n "$2" ] || return 0
-  failures=$((failures + 1))
-  printf 'FAILED %s\n%s  %s\n' "$1" "$2" "$3"
-  sed 's/^/  | /' all.txt | head -n 30
-}
+. "$(dirname "$(realpath "$0")")/claims.sh"
 
 cat >double.rlx <<'END'
 rlx 1
@@ -240,5 +199,4 @@ for adapter in "${adapters[@]}"; do
 done
 claim "the demo runs everywhere" 0 'probabilities' "${adapters[@]/#/^ *}" -- demo
 
-echo "$checks checks on cpu ${adapters[*]}, $failures failed"
-[ $failures = 0 ]
+summary "on cpu ${adapters[*]}"

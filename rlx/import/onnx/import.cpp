@@ -34,7 +34,10 @@ std::map<Key, const Operator*> make_table() {
 class Importer {
  public:
   Importer(const Model& model, const ImportOptions& options)
-      : model_(model), options_(options), table_(make_table()) {
+      : model_(model),
+        options_(options),
+        table_(make_table()),
+        spending_(options.budget, model.bytes) {
     for (const Function& function : model.functions)
       functions_[{function.domain, function.name, function.overload}] = &function;
   }
@@ -49,6 +52,7 @@ class Importer {
       add_input(input, options_, graph, scope, symbols);
     convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
     for (const ValueInfo& output : model_.graph.outputs) add_output(output.name, graph, scope);
+    graph.data()->most_nodes = SIZE_MAX;  // from now on it is its user's
     return graph;
   }
 
@@ -91,8 +95,12 @@ class Importer {
 
   void convert_nodes(const std::vector<Node>& nodes, const OpsetVersions& opsets, rlx::Graph& graph,
                      Scope& scope) {
+    std::set<std::string> made;
     for (const Node& node : nodes) {
       try {
+        for (const std::string& name : node.outputs)
+          if (!name.empty() && !made.insert(name).second)
+            fail(ErrorKind::invalid_model, "'", name, "' is made by two nodes");
         convert(node, opsets, graph, scope);
       } catch (Error& error) {
         error.add_note(text("while importing node '", node.name, "' (", node.op, ")"));
@@ -102,9 +110,13 @@ class Importer {
   }
 
   void convert(const Node& node, const OpsetVersions& opsets, rlx::Graph& graph, Scope& scope) {
-    const size_t before = graph.nodes().size();
+    const size_t before = graph.nodes().size(), inlined_around = std::exchange(inlined_, 0);
+    spending_.nodes(1);
+    // Held to as they are made: a converter may make any number of them.
+    graph.data()->most_nodes = before + static_cast<size_t>(spending_.nodes_left());
     const auto version = opsets.find(node.domain);
-    NodeSite site{node, version == opsets.end() ? 1 : version->second, graph, {}, {}, {}};
+    NodeSite site{node,      version == opsets.end() ? 1 : version->second, graph, {}, {}, {}, {},
+                  &spending_};
     for (const std::string& name : node.inputs) {
       const Item* item = name.empty() ? nullptr : scope.find(name);
       if (!name.empty() && !item)
@@ -122,18 +134,49 @@ class Importer {
       return item ? *item : Item{};
     };
     if (fold(node, site, scope)) {
-      set_origins(node, graph, before);
+      finish(node, graph, before, inlined_around);
       return;
     }
-    const Function* function = function_of(node);
-    const Items results =
-        function ? call(*function, site) : converted(*table_.at({node.domain, node.op}), site);
+    const Items results = results_of(node, site);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
       if (i >= results.size() || (!results[i].present() && !results[i].is_none))
         fail(ErrorKind::unsupported, node.op, ": output ", i, " is not made");
       scope.items[node.outputs[i]] = results[i];
     }
+    finish(node, graph, before, inlined_around);
+  }
+
+  Items results_of(const Node& node, const NodeSite& site) {
+    const Function* function = function_of(node);
+    try {
+      return function ? call(*function, site) : converted(*table_.at({node.domain, node.op}), site);
+    } catch (const Error&) {
+      GraphData& graph = *site.graph.data();
+      // The graph knows its own limit; what the whole import is allowed says more.
+      if (graph.nodes.size() >= std::exchange(graph.most_nodes, SIZE_MAX))
+        spending_.nodes(spending_.nodes_left() + 1);
+      throw;
+    }
+  }
+
+  // What the node itself made; what it has of bodies and functions was counted there.
+  void finish(const Node& node, rlx::Graph& graph, size_t before, size_t inlined_around) {
+    constexpr size_t kOperandsLikeANode = 16;
+    const size_t made = graph.nodes().size() - before - inlined_;
+    size_t more = 0, dim_parts = 0;
+    for (size_t at = graph.nodes().size() - made; at < graph.nodes().size(); ++at) {
+      const rlx::Node& each = graph.node(static_cast<int>(at));
+      more += each.inputs.size() / kOperandsLikeANode;
+      for (const TensorType& type : each.types)
+        for (const Dim& dim : type.shape) dim_parts += dim.parts();
+      for (const auto& host : each.host_values)
+        for (size_t k = 0; host && k < host->elements.size(); ++k)
+          dim_parts += host->elements[k].parts();
+    }
+    spending_.nodes(static_cast<int64_t>(made + more));
+    spending_.dim_parts(static_cast<int64_t>(dim_parts));
+    inlined_ = inlined_around;
     set_origins(node, graph, before);
   }
 
@@ -153,12 +196,12 @@ class Importer {
   }
 
   // Small integers made of constants are constants: shapes and axes are often computed.
-  bool fold(const Node& node, const NodeSite& site, Scope& scope) const {
-    constexpr int64_t kSmall = 64;
+  bool fold(const Node& node, const NodeSite& site, Scope& scope) {
+    constexpr int64_t kSmall = 64, kMostBetween = 4096;  // elements
     const auto operation = table_.find({node.domain, node.op});
     if (operation == table_.end() || site.inputs.empty() || function_of(node)) return false;
     rlx::Graph apart;
-    NodeSite inner{node, site.opset, apart, {}, {}, {}};
+    NodeSite inner{node, site.opset, apart, {}, {}, {}, {}, &spending_};
     for (const Item& item : site.inputs) {
       const auto tensor = item.value ? known_elements(item.value) : std::nullopt;
       if (item.present() && (!tensor || is_float(tensor->dtype()) || tensor->count() > kSmall))
@@ -167,6 +210,7 @@ class Importer {
     }
     for (const Attribute& attribute : node.attributes)
       if (attribute.g) return false;
+    apart.data()->most_nodes = static_cast<size_t>(spending_.nodes_left());
     const Items results = converted(*operation->second, inner);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
@@ -177,6 +221,11 @@ class Importer {
         return false;
       apart.output(node.outputs[i], value);
     }
+    int64_t between = 0;  // an einsum of small tensors may have a large one on its way
+    for (const rlx::Node& made : apart.nodes())
+      for (const TensorType& type : made.types)
+        if (is_concrete(type.shape)) between = std::max(between, count(concrete(type.shape)));
+    if (between > kMostBetween) return false;
     for (const auto& [name, tensor] : evaluate(apart, {}).outputs)
       scope.items[name] = site.graph.constant(tensor);
     return true;
@@ -189,9 +238,9 @@ class Importer {
 
   // A function of the model: its nodes, with the call's attributes in the place of references.
   Items call(const Function& function, const NodeSite& site) {
-    constexpr int kDeepest = 64;
-    if (++depth_ > kDeepest)
-      fail(ErrorKind::invalid_model, function.name, ": functions call each other endlessly");
+    const Spending::Level level(spending_);
+    spending_.nodes(static_cast<int64_t>(node_count(function.nodes)));  // they are copied
+    const size_t before = site.graph.nodes().size();
     Scope scope;
     for (size_t i = 0; i < function.inputs.size(); ++i)
       scope.items[function.inputs[i]] = i < site.inputs.size() ? site.inputs[i] : Item{};
@@ -200,13 +249,21 @@ class Importer {
     OpsetVersions opsets = function.opsets.empty() ? model_.opsets : function.opsets;
     for (const auto& [domain, version] : model_.opsets) opsets.emplace(domain, version);
     convert_nodes(nodes, opsets, site.graph, scope);
-    --depth_;
+    inlined_ += site.graph.nodes().size() - before;
     Items results;
     for (const std::string& name : function.outputs) {
       const Item* item = scope.find(name);
       results.push_back(item ? *item : Item{});
     }
     return results;
+  }
+
+  static size_t node_count(const std::vector<Node>& nodes) {
+    size_t count = nodes.size();
+    for (const Node& node : nodes)
+      for (const Attribute& attribute : node.attributes)
+        if (attribute.g) count += node_count(attribute.g->nodes);
+    return count;
   }
 
   static void substitute(Node& node, const Node& call, const Function& function) {
@@ -232,24 +289,27 @@ class Importer {
 
   // ---- Bodies ----
 
-  // The names a body reads and does not make itself.
-  static void find_free(const Graph& body, std::vector<std::string>& free) {
+  // The names a body reads and does not make itself, each once, as they come.
+  struct FreeNames {
+    std::vector<std::string> list;
+    std::set<std::string> found;
+  };
+  static void find_free(const Graph& body, FreeNames& free) {
     std::set<std::string> made;
     for (const ValueInfo& input : body.inputs) made.insert(input.name);
     for (const TensorData& data : body.initializers) made.insert(data.name);
     for (const SparseTensor& sparse : body.sparse_initializers) made.insert(sparse.values.name);
     const auto use = [&](const std::string& name) {
-      if (!name.empty() && !made.count(name) &&
-          std::find(free.begin(), free.end(), name) == free.end())
-        free.push_back(name);
+      if (!name.empty() && !made.count(name) && free.found.insert(name).second)
+        free.list.push_back(name);
     };
     for (const Node& node : body.nodes) {
       for (const std::string& name : node.inputs) use(name);
       for (const Attribute& attribute : node.attributes) {
         if (!attribute.g) continue;
-        std::vector<std::string> inner;
+        FreeNames inner;
         find_free(*attribute.g, inner);
-        for (const std::string& name : inner) use(name);
+        for (const std::string& name : inner.list) use(name);
       }
       made.insert(node.outputs.begin(), node.outputs.end());
     }
@@ -285,7 +345,8 @@ class Importer {
 
   Bodies make_bodies(const std::vector<const Graph*>& from, const Types& types,
                      const OpsetVersions& opsets, Scope& outer) {
-    std::vector<std::string> names;
+    const Spending::Level level(spending_);
+    FreeNames names;
     for (const Graph* body : from) find_free(*body, names);
     Bodies bodies;
     for (const Graph* body : from) {
@@ -295,23 +356,29 @@ class Importer {
       std::map<std::string, Item> own;
       for (size_t i = 0; i < types.size(); ++i)
         own[body->inputs[i].name] = graph.input(body->inputs[i].name, types[i]);
-      Scope scope = captured_scope(names, outer, graph, bodies.captured);
+      Scope scope = captured_scope(names.list, outer, graph, bodies.captured);
       for (const auto& [name, item] : own) scope.items[name] = item;
       add_initializers(*body, graph, scope, false);
+      spending_.nodes(static_cast<int64_t>(graph.nodes().size()));
       convert_nodes(body->nodes, opsets, graph, scope);
       for (const ValueInfo& output : body->outputs)
         graph.output(output.name, tensor_named(output.name, scope));
+      graph.data()->most_nodes = SIZE_MAX;
     }
     return bodies;
   }
 
   Items inline_body(const Graph& body, const Items& inputs, const OpsetVersions& opsets,
                     rlx::Graph& graph, Scope& outer) {
+    const Spending::Level level(spending_);
+    const size_t before = graph.nodes().size();
     Scope scope;
     scope.outer = &outer;
     for (size_t i = 0; i < body.inputs.size(); ++i) scope.items[body.inputs[i].name] = inputs.at(i);
     add_initializers(body, graph, scope, false);
+    spending_.nodes(static_cast<int64_t>(graph.nodes().size() - before));
     convert_nodes(body.nodes, opsets, graph, scope);
+    inlined_ += graph.nodes().size() - before;
     Items outputs;
     for (const ValueInfo& output : body.outputs) {
       const Item* item = scope.find(output.name);
@@ -325,7 +392,8 @@ class Importer {
   const ImportOptions& options_;
   std::map<Key, const Operator*> table_;
   std::map<std::array<std::string, 3>, const Function*> functions_;  // domain, name, overload
-  int depth_ = 0;
+  Spending spending_;
+  size_t inlined_ = 0;  // nodes of bodies and functions that the node at hand has put in its place
 };
 
 }  // namespace
@@ -336,7 +404,7 @@ rlx::Graph import_model(const Model& model, const ImportOptions& options) {
 
 rlx::Graph load_onnx(const std::string& path, const ImportOptions& options) {
   try {
-    return import_model(read_model(path), options);
+    return import_model(read_model(path, options.files), options);
   } catch (Error& error) {
     if (error.kind() != ErrorKind::io) error.add_note("while importing " + path);
     throw;

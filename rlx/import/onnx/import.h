@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "rlx/import/onnx/budget.h"
 #include "rlx/import/onnx/model.h"
 #include "rlx/ir/graph.h"
 
@@ -20,6 +21,8 @@ struct ImportOptions {
   std::map<std::string, Tensor> known_inputs = {};
   // Inputs that are sequences or optionals: how many elements there are is part of the graph.
   std::map<std::string, ElementTypes> sequence_inputs = {};
+  ImportBudget budget = {};  // what a file may ask for
+  FileOptions files = {};    // for load_onnx()
 };
 
 // What must be a constant is computed from inputs: it decides the graph's structure. They may be

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rlx/base/file.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx::onnx {
@@ -97,6 +98,7 @@ struct Model {
   OpsetVersions opsets;
   Graph graph;
   std::vector<Function> functions;
+  int64_t bytes = 0;  // of its file, and of those its tensors are in
 };
 
 constexpr int kStringType = 8;
@@ -110,9 +112,9 @@ std::string elem_type_name(int elem_type);
 Tensor padded_strings(const std::string& name, const Shape& shape,
                       const std::vector<std::string>& strings);
 
-// Reads a model; external data is looked for beside the file, and mapped. A wrong file is an Error
-// of kind invalid_model that names the byte.
-Model read_model(const std::string& path);
+// Reads a model; external data is looked for in the file's folder, as MappedFile::open_inside does,
+// and mapped. A wrong file is an Error of kind invalid_model that names the byte.
+Model read_model(const std::string& path, const FileOptions& options = {});
 // The same from bytes that `keep_alive` owns. `folder`: where external data may be; empty: nowhere.
 Model parse_model(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
                   const std::string& source, const std::string& folder);

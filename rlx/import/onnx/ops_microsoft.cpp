@@ -43,8 +43,8 @@ Value activated(Site site, Value x, const std::string& name, const Floats& given
 }
 Value as_onnx(Site site, std::span<const Operator> family, std::string_view name) {
   constexpr int64_t kOpset = 17;
-  const NodeSite inner{site.node,   kOpset,           site.graph,
-                       site.inputs, site.make_bodies, site.inline_body};
+  const NodeSite inner{site.node,        kOpset,           site.graph, site.inputs,
+                       site.make_bodies, site.inline_body, site.named, site.spending};
   for (const Operator& op : family)
     if (op.name == name) return op.convert(inner).at(0).value;
   site.fail_node("there is no ", name);

@@ -147,9 +147,10 @@ BlockWeights block_weights(Site site) {
 }
 
 // As i8, less their zero points: where those are whole and the difference fits.
-std::optional<Tensor> as_bytes(const BlockWeights& w) {
+std::optional<Tensor> as_bytes(Site site, const BlockWeights& w) {
   if (w.groups || (w.zeros && is_float(w.zeros->dtype()))) return std::nullopt;
   const int64_t padded = w.blocks * w.block;
+  site.spend_elements(w.n * padded);
   Tensor bytes(DType::i8, {w.n, padded});
   for (int64_t row = 0; row < w.n; ++row)
     for (int64_t i = 0; i < w.k; ++i) {
@@ -161,6 +162,7 @@ std::optional<Tensor> as_bytes(const BlockWeights& w) {
 }
 
 Tensor as_floats(Site site, const BlockWeights& w, DType dtype) {
+  site.spend_elements(w.n * w.k);
   Tensor floats(dtype, {w.n, w.k});
   for (int64_t row = 0; row < w.n; ++row)
     for (int64_t i = 0; i < w.k; ++i) {
@@ -176,7 +178,7 @@ Tensor as_floats(Site site, const BlockWeights& w, DType dtype) {
 Items matmul_n_bits(Site site) {
   Value x = site.in(0);
   const BlockWeights w = block_weights(site);
-  const std::optional<Tensor> bytes = as_bytes(w);
+  const std::optional<Tensor> bytes = as_bytes(site, w);
   if (!bytes) {
     const Value dense = site.constant(as_floats(site, w, x.dtype()));
     return {with_bias(site, matmul(x, dense, false, true), 5)};
@@ -203,6 +205,7 @@ Value dequantised(Site site, size_t i, size_t scale_at, size_t zero_at) {
       site.fail_node("a scale or zero point ", of.type(), " does not fit weights ", bytes.type());
     return d * columns + column;
   };
+  site.spend_elements(bytes.count());
   Tensor floats(DType::f32, {directions, columns, inputs});
   for (int64_t d = 0; d < directions; ++d)
     for (int64_t c = 0; c < columns; ++c)

@@ -56,8 +56,7 @@ Items if_operator(Site site) {
 
 // The body once for each iteration, which must be known now.
 Items unrolled(Site site, const Graph& body) {
-  constexpr int64_t kMost = 4096;
-  const int64_t most = site.has(0) ? site.known_ints(0).at(0) : kMost + 1;
+  const int64_t most = site.has(0) ? site.known_ints(0).at(0) : INT64_MAX;
   bool goes_on = !site.has(1) || site.known_ints(1).at(0) != 0;
   Items carried(site.inputs.begin() + std::min<int64_t>(2, int64_t(site.inputs.size())),
                 site.inputs.end());
@@ -65,7 +64,7 @@ Items unrolled(Site site, const Graph& body) {
     site.fail_node("the body has ", body.outputs.size(), " outputs");
   std::vector<Values> stacked(body.outputs.size() - 1 - carried.size());
   for (int64_t k = 0; k < most && goes_on; ++k) {
-    if (k == kMost) site.fail_node("is unrolled, but for more than ", kMost, " iterations");
+    if (site.spending) site.spending->iterations(1);
     Tensor iteration(DType::i64, {});
     iteration.set_integer(0, k);
     Items inputs{site.constant(iteration), site.constant(Tensor::scalar(DType::boolean, 1))};
@@ -213,10 +212,18 @@ Items recurrent(Site site) {
 
 // ---- Sequences and optionals, of which the graph knows the lengths ----
 
-Item sequence_of(Items items) {
+Item sequence_of(Sequence sequence) {
   Item item;
-  item.sequence = std::make_shared<const Items>(std::move(items));
+  item.sequence = std::move(sequence);
   return item;
+}
+Item sequence_of(Items items) { return sequence_of(Sequence(std::move(items))); }
+
+// All its elements, to change them. What that costs is told: a model may do it at every step.
+Items copied(Site site, const Sequence& sequence) {
+  constexpr int64_t kItemsLikeANode = 16;
+  site.spend_nodes(1 + static_cast<int64_t>(sequence.size()) / kItemsLikeANode);
+  return sequence.all();
 }
 
 int64_t position_of(Site site, size_t i, size_t size, bool one_past) {
@@ -227,26 +234,40 @@ int64_t position_of(Site site, size_t i, size_t size, bool one_past) {
   return from_start;
 }
 
-Items sequence_construct(Site site) { return {sequence_of(site.inputs)}; }
-Items sequence_empty(Site) { return {sequence_of({})}; }
+// A sequence has tensors; one within another, and so on, would be as deep as a file has nodes.
+const Item& element(Site site, const Item& item) {
+  if (item.sequence || item.is_none) site.fail_node("the elements of a sequence are tensors");
+  return item;
+}
+
+Items sequence_construct(Site site) {
+  for (const Item& item : site.inputs) element(site, item);
+  return {sequence_of(site.inputs)};
+}
+Items sequence_empty(Site) { return {sequence_of(Items{})}; }
 Items sequence_at(Site site) {
-  const Items& items = site.sequence(0);
-  return {items[static_cast<size_t>(position_of(site, 1, items.size(), false))]};
+  const Sequence& items = site.sequence(0);
+  return {items.at(static_cast<size_t>(position_of(site, 1, items.size(), false)))};
 }
 Items sequence_insert(Site site) {
-  Items items = site.sequence(0);
-  const int64_t at =
-      site.has(2) ? position_of(site, 2, items.size(), true) : static_cast<int64_t>(items.size());
-  items.insert(items.begin() + at, site.inputs.at(1));
-  return {sequence_of(std::move(items))};
+  const Sequence& items = site.sequence(0);
+  const size_t at =
+      site.has(2) ? static_cast<size_t>(position_of(site, 2, items.size(), true)) : items.size();
+  const Item& item = element(site, site.inputs.at(1));
+  if (at == items.size() && !items.is_shared()) return {sequence_of(items.with(item))};
+  Items copy = copied(site, items);
+  copy.insert(copy.begin() + static_cast<int64_t>(at), item);
+  return {sequence_of(std::move(copy))};
 }
 Items sequence_erase(Site site) {
-  Items items = site.sequence(0);
-  if (items.empty()) site.fail_node("the sequence has no element");
-  const int64_t at = site.has(1) ? position_of(site, 1, items.size(), false)
-                                 : static_cast<int64_t>(items.size()) - 1;
-  items.erase(items.begin() + at);
-  return {sequence_of(std::move(items))};
+  const Sequence& items = site.sequence(0);
+  if (items.size() == 0) site.fail_node("the sequence has no element");
+  const size_t at = site.has(1) ? static_cast<size_t>(position_of(site, 1, items.size(), false))
+                                : items.size() - 1;
+  if (at + 1 == items.size()) return {sequence_of(items.first(at))};
+  Items copy = copied(site, items);
+  copy.erase(copy.begin() + static_cast<int64_t>(at));
+  return {sequence_of(std::move(copy))};
 }
 Items sequence_length(Site site) {
   Tensor length(DType::i64, {});
@@ -257,8 +278,9 @@ Items concat_from_sequence(Site site) {
   Values parts;
   const int64_t axis = site.integer("axis");
   const bool new_axis = site.flag("new_axis");
-  for (const Item& item : site.sequence(0)) {
-    const Value part = tensor_in(site, item);
+  const Sequence& items = site.sequence(0);
+  for (size_t k = 0; k < items.size(); ++k) {
+    const Value part = tensor_in(site, items.at(k));
     parts.push_back(new_axis ? unsqueeze(part, {axis}) : part);
   }
   return {concat(parts, axis)};
@@ -272,11 +294,9 @@ Items split_to_sequence(Site site) {
   if (counts && !length.is_number()) site.fail_node("needs a known extent, ", length, " is not");
   Dims lengths;
   if (counts) {
-    constexpr int64_t kMost = 65536;  // each part is a node
     const int64_t each = site.has(1) ? site.known_ints(1).at(0) : 1;
     if (each <= 0) site.fail_node("a length of ", each, " is not positive");
-    if ((length.number() - 1) / each >= kMost)
-      site.fail_node("makes more than ", kMost, " parts of ", x.type());
+    if (length.number() > 0) site.spend_nodes((length.number() - 1) / each + 1);  // for the parts
     for (int64_t left = length.number(); left > 0; left -= each)
       lengths.emplace_back(std::min(left, each));
   } else {
@@ -296,9 +316,9 @@ Items sequence_map(Site site) {
   for (size_t k = 0; k < site.sequence(0).size(); ++k) {
     Items inputs;
     for (const Item& input : site.inputs)
-      inputs.push_back(input.sequence ? input.sequence->at(k) : input);
+      inputs.push_back(input.sequence ? input.sequence.at(k) : input);
     const Items results = site.inline_body(body, inputs);
-    for (size_t i = 0; i < columns.size(); ++i) columns[i].push_back(results[i]);
+    for (size_t i = 0; i < columns.size(); ++i) columns[i].push_back(element(site, results[i]));
   }
   Items outputs;
   for (Items& column : columns) outputs.push_back(sequence_of(std::move(column)));

@@ -45,7 +45,11 @@ Tensor fill_value(Site site) {
   return value && value->t ? value->t->tensor : Tensor::scalar(DType::f32, 0);
 }
 Items constant_of_shape(Site site) {
-  return {expand(site.constant(fill_value(site).reshaped({})), site.known_dims(0))};
+  const Dims shape = site.known_dims(0);
+  for (const Dim& dim : shape)  // for expand -1 keeps what there is, here it is a mistake
+    if (dim.is_number() && dim.number() < 0)
+      site.fail_node("the dim ", dim, " of ", shape, " is negative");
+  return {expand(site.constant(fill_value(site).reshaped({})), shape)};
 }
 
 Items reshape_operator(Site site) {

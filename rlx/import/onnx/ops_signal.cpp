@@ -65,6 +65,7 @@ Items mel_weight_matrix(Site site) {
     if (!(std::abs(row) < 0x1p53)) site.fail_node("a bin at ", hertz, " hertz has no place");
     return static_cast<int64_t>(row);
   };
+  site.spend_elements(rows * bins);
   Tensor weights(dtype_attribute(site, "output_datatype"), {rows, bins});
   const auto set = [&](int64_t row, int64_t bin, double weight) {
     if (row >= 0 && row < rows) weights.set(row * bins + bin, weight);

@@ -40,6 +40,7 @@ Value occurrences(Site site, Value x, const Grams& grams, int64_t distance) {
   const int64_t windows = x.shape()[1].number() - (grams.length - 1) * distance;
   Value found;
   for (int64_t j = 0; j < grams.length; ++j) {
+    site.spend_elements(grams.count);
     Tensor tokens(x.dtype(), {grams.count});
     for (int64_t g = 0; g < grams.count; ++g)
       tokens.set_integer(g, grams.tokens[static_cast<size_t>(g * grams.length + j)]);
@@ -69,6 +70,7 @@ Items tf_idf(Site site) {
     if (grams.length < site.integer("min_gram_length") ||
         grams.length > site.integer("max_gram_length") || grams.count == 0)
       continue;
+    site.spend_elements(grams.count * results);
     Tensor matrix(DType::f32, {grams.count, results});
     for (int64_t g = 0; g < grams.count; ++g) {
       const size_t at = grams.first + static_cast<size_t>(g);

@@ -9,9 +9,9 @@ namespace {
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-         std::string source, std::string folder)
+         std::string source, std::string folder, const FileOptions& options = {})
       : wire_(bytes, std::move(source)),
-        tensors_(wire_, std::move(keep_alive), std::move(folder)) {}
+        tensors_(wire_, std::move(keep_alive), std::move(folder), options) {}
 
   Model model() {
     Model model;
@@ -40,6 +40,7 @@ class Reader {
     });
     if (!has_graph)
       wire_.fail_at(wire_.size(), "the file ends without a graph: it is no ONNX model");
+    model.bytes = static_cast<int64_t>(wire_.size()) + tensors_.external_bytes();
     return model;
   }
 
@@ -48,17 +49,17 @@ class Reader {
  private:
   static constexpr int kDeepest = 64;  // graphs within graphs
 
-  static void opset(pbf_reader in, OpsetVersions& opsets) {
+  void opset(pbf_reader message, OpsetVersions& opsets) const {
     std::string domain;
     int64_t version = 0;
-    while (in.next()) {
+    wire_.fields(message, [&](pbf_reader& in) {
       if (in.tag() == 1)
         domain = in.get_string();
       else if (in.tag() == 2)
         version = in.get_int64();
       else
         in.skip();
-    }
+    });
     opsets[domain == "ai.onnx" ? "" : domain] = version;
   }
 
@@ -315,9 +316,9 @@ Model parse_model(std::span<const std::byte> bytes, std::shared_ptr<const void> 
   return Reader(bytes, std::move(keep_alive), source, folder).model();
 }
 
-Model read_model(const std::string& path) {
-  const std::shared_ptr<const MappedFile> file = MappedFile::open(path);
-  return parse_model(file->bytes(), file, path, folder_of(path));
+Model read_model(const std::string& path, const FileOptions& options) {
+  const std::shared_ptr<const MappedFile> file = MappedFile::open(path, options);
+  return Reader(file->bytes(), file, path, folder_of(path), options).model();
 }
 
 TensorData read_tensor(const std::string& path) {

@@ -26,7 +26,13 @@ class ValueReader {
     const bool nested = type.element->kind != Kind::tensor;
     size_t elements = 0;
     protozero::pbf_reader in(bytes);
-    while (in.next(nested ? kSequence : kTensor, pbf_wire_type::length_delimited)) {
+    while (in.next()) {
+      Wire::check_length(in);
+      if (in.tag() != (nested ? kSequence : kTensor) ||
+          in.wire_type() != pbf_wire_type::length_delimited) {
+        in.skip();
+        continue;
+      }
       read(in.get_view(), *type.element);
       ++elements;
     }

@@ -49,8 +49,7 @@ TEST(OnnxRefusals, OfSplitsThatNeverEnd) {
   };
   EXPECT_EQ(split_by(0, "4"), "SplitToSequence: a length of 0 is not positive");
   EXPECT_EQ(split_by(-1, "4"), "SplitToSequence: a length of -1 is not positive");
-  EXPECT_EQ(split_by(1, "1000000000000"),
-            "SplitToSequence: makes more than 65536 parts of f32[1000000000000]");
+  EXPECT_EQ(split_by(1, "1000000000000").rfind("the import takes more than ", 0), 0U);
   EXPECT_EQ(split_by(3, "4"), "");
 }
 

@@ -7,6 +7,34 @@
 
 namespace rlx::onnx {
 
+Sequence::Sequence(std::vector<Item> items)
+    : items_(std::make_shared<std::deque<Item>>(items.begin(), items.end())), size_(items.size()) {}
+
+const Item& Sequence::at(size_t k) const {
+  if (k >= size_)
+    fail(ErrorKind::invalid_model, "there is no element ", k, " of a sequence of ", size_);
+  return (*items_)[k];
+}
+
+std::vector<Item> Sequence::all() const {
+  return {items_->begin(), items_->begin() + static_cast<int64_t>(size_)};
+}
+
+bool Sequence::is_shared() const { return items_->size() != size_; }
+
+Sequence Sequence::with(const Item& item) const {
+  Sequence longer = is_shared() ? Sequence(all()) : *this;
+  longer.items_->push_back(item);
+  ++longer.size_;
+  return longer;
+}
+
+Sequence Sequence::first(size_t count) const {
+  Sequence shorter = *this;
+  shorter.size_ = count;
+  return shorter;
+}
+
 Value NodeSite::in(size_t i) const {
   if (!has(i)) fail_node("input ", i, " is missing");
   if (is_text(i))
@@ -21,9 +49,9 @@ Value NodeSite::text_in(size_t i) const {
   return inputs[i].text;
 }
 
-const Items& NodeSite::sequence(size_t i) const {
+const Sequence& NodeSite::sequence(size_t i) const {
   if (!has(i) || !inputs[i].sequence) fail_node("input ", i, " must be a sequence");
-  return *inputs[i].sequence;
+  return inputs[i].sequence;
 }
 
 Values NodeSite::all_inputs(size_t from) const {

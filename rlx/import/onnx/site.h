@@ -2,6 +2,7 @@
 // is being built, its attributes with their defaults.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <span>
@@ -9,16 +10,40 @@
 #include <string_view>
 #include <vector>
 
+#include "rlx/import/onnx/budget.h"
 #include "rlx/import/onnx/model.h"
 #include "rlx/ir/graph.h"
 
 namespace rlx::onnx {
 
+struct Item;
+
+// The elements of a sequence. One that grew at its end shares them with the shorter one it was made
+// of: a loop that appends ten thousand would else copy fifty million.
+class Sequence {
+ public:
+  Sequence() = default;  // none
+  explicit Sequence(std::vector<Item> items);
+
+  explicit operator bool() const { return items_ != nullptr; }
+  size_t size() const { return size_; }
+  const Item& at(size_t k) const;
+  std::vector<Item> all() const;
+  Sequence with(const Item& item) const;  // after the last
+  Sequence first(size_t count) const;
+  // Would with() have to copy, because another grew already?
+  bool is_shared() const;
+
+ private:
+  std::shared_ptr<std::deque<Item>> items_;
+  size_t size_ = 0;
+};
+
 // A value of an ONNX graph: a tensor, a sequence of items, strings, or nothing.
 struct Item {
   Value value = {};
   Value integers = {};  // those that a tensor of floats was cast from
-  std::shared_ptr<const std::vector<Item>> sequence = {};
+  Sequence sequence = {};
   Value text = {};       // of strings, their bytes: few operators know what to do with it
   bool is_none = false;  // an optional without an element
 
@@ -53,13 +78,14 @@ class NodeSite {
   std::function<Items(const Graph& body, const Items& inputs)> inline_body;
   // What a name stands for here.
   std::function<Item(const std::string& name)> named = {};
+  Spending* spending = nullptr;  // of the budget; null where no more than one small node is made
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].present(); }
   Value in(size_t i) const;     // must be there
   Value maybe(size_t i) const;  // absent: none
   bool is_text(size_t i) const { return has(i) && inputs[i].text.present(); }
-  Value text_in(size_t i) const;          // must be strings
-  const Items& sequence(size_t i) const;  // must be one
+  Value text_in(size_t i) const;             // must be strings
+  const Sequence& sequence(size_t i) const;  // must be one
   Values all_inputs(size_t from = 0) const;
   size_t outputs() const { return node.outputs.size(); }
   bool wants(size_t i) const { return i < node.outputs.size() && !node.outputs[i].empty(); }
@@ -84,6 +110,14 @@ class NodeSite {
   Tensor known_tensor(size_t i) const;
   double known_number(size_t i) const;  // its first element
   const Tensor* maybe_tensor(size_t i) const;
+
+  // What the converter is about to make, where a few bytes can ask for much of it.
+  void spend_nodes(int64_t count) const {
+    if (spending) spending->nodes(count);
+  }
+  void spend_elements(int64_t count) const {
+    if (spending) spending->elements(count);
+  }
 
   // Constants of the graph.
   Value scalar(DType dtype, double value) const;

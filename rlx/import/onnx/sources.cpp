@@ -8,8 +8,9 @@ namespace {
 using Kind = TypeInfo::Kind;
 
 std::string symbol_name(const std::string& name) {
+  constexpr size_t kLongest = 128;  // every expression repeats it
   std::string symbol;
-  for (const char c : name)
+  for (const char c : name.substr(0, kLongest))
     symbol += std::isalnum(static_cast<unsigned char>(c)) || c == '_' ? c : '_';
   if (symbol.empty() || !(std::isalpha(static_cast<unsigned char>(symbol[0])) || symbol[0] == '_'))
     symbol = "d_" + symbol;
@@ -96,7 +97,7 @@ Item elements(const ValueInfo& info, const ElementTypes& given, rlx::Graph& grap
   for (size_t k = 0; k < given.types.size(); ++k)
     sequence.push_back(
         tensor_item(graph.input(element_name(info.name, k), given.types[k]), strings));
-  item.sequence = std::make_shared<const Items>(std::move(sequence));
+  item.sequence = Sequence(std::move(sequence));
   return item;
 }
 
@@ -108,7 +109,8 @@ std::string Symbols::named(const std::string& name) {
   std::string& symbol = entry->second;
   if (!added) return symbol;
   const std::string plain = symbol;
-  for (int number = 2; !taken.insert(symbol).second; ++number) symbol = text(plain, '_', number);
+  for (int& number = numbers.emplace(plain, 2).first->second; !taken.insert(symbol).second;)
+    symbol = text(plain, '_', number++);
   return symbol;
 }
 
@@ -151,8 +153,8 @@ void add_output(const std::string& name, rlx::Graph& graph, const Scope& scope) 
     graph.output(name, item && item->text ? item->text : tensor_named(name, scope));
     return;
   }
-  for (size_t k = 0; k < item->sequence->size(); ++k) {
-    const Value element = (*item->sequence)[k].value;
+  for (size_t k = 0; k < item->sequence.size(); ++k) {
+    const Value element = item->sequence.at(k).value;
     if (!element)
       fail(ErrorKind::unsupported, "output '", name, "' is a sequence of something else");
     graph.output(element_name(name, k), element);

@@ -26,6 +26,7 @@ struct Scope {
 struct Symbols {
   std::map<std::string, std::string> by_name = {};
   std::set<std::string> taken = {};
+  std::map<std::string, int> numbers = {};  // the next for a name that is taken
 
   std::string named(const std::string& name);
 };

@@ -199,19 +199,27 @@ int64_t TensorReader::number_in(const Raw& raw, const char* key, int64_t otherwi
   return std::stoll(digits);
 }
 
+int64_t TensorReader::external_bytes() const {
+  int64_t bytes = 0;
+  for (const auto& [location, file] : files_)
+    if (file) bytes += static_cast<int64_t>(file->bytes().size());
+  return bytes;
+}
+
 Tensor TensorReader::external(const Raw& raw, DType dtype, int64_t count) {
   const auto found = raw.external.find("location");
   const std::string location = found == raw.external.end() ? "" : found->second;
-  // A model may only name files beside itself.
-  const bool outside = location.empty() || location[0] == '/' || location[0] == '\\' ||
-                       location.find("..") != std::string::npos ||
-                       location.find(':') != std::string::npos;
-  if (outside || folder_.empty())
+  if (location.empty() || folder_.empty())
     wire_.fail_at(raw.offset, "tensor '", raw.data.name, "' has its data in '", location,
                   folder_.empty() ? "', and there is no folder to look in"
                                   : "', which is not a file beside the model");
   auto& file = files_[location];
-  if (!file) file = MappedFile::open(folder_ + "/" + location);
+  try {
+    if (!file) file = MappedFile::open_inside(folder_, location, options_);
+  } catch (Error& error) {
+    error.add_note(text("tensor '", raw.data.name, "' has its data there"));
+    throw;
+  }
   const int64_t bytes = count * bytes_of(dtype), all = static_cast<int64_t>(file->bytes().size());
   const int64_t offset = number_in(raw, "offset", 0);
   const int64_t length = number_in(raw, "length", bytes);

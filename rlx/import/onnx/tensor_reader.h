@@ -14,11 +14,16 @@ namespace rlx::onnx {
 class TensorReader {
  public:
   // Tensors are views of what `keep_alive` owns. `folder`: where external data may be.
-  TensorReader(const Wire& wire, std::shared_ptr<const void> keep_alive, std::string folder)
-      : wire_(wire), keep_alive_(std::move(keep_alive)), folder_(std::move(folder)) {}
+  TensorReader(const Wire& wire, std::shared_ptr<const void> keep_alive, std::string folder,
+               const FileOptions& options = {})
+      : wire_(wire),
+        keep_alive_(std::move(keep_alive)),
+        folder_(std::move(folder)),
+        options_(options) {}
 
   TensorData tensor(pbf_reader message);
   SparseTensor sparse(pbf_reader message);
+  int64_t external_bytes() const;  // of the files that were read so far
 
  private:
   struct Raw;
@@ -35,6 +40,7 @@ class TensorReader {
   const Wire& wire_;
   std::shared_ptr<const void> keep_alive_;
   std::string folder_;
+  FileOptions options_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 

@@ -51,6 +51,7 @@ class Wire {
     size_t at = offset_of(in);
     try {
       while (in.next()) {
+        check_length(in);
         each(in);
         at = offset_of(in);
       }
@@ -59,6 +60,16 @@ class Wire {
     } catch (const WrongField& error) {
       fail_at(at, "the field that begins here is damaged: ", error.what());
     }
+  }
+
+  // protozero takes a length for one of 32 bits: one of 2^63 would be 0, and what follows another
+  // message. To be asked after each next().
+  static void check_length(const pbf_reader& in) {
+    if (in.wire_type() != protozero::pbf_wire_type::length_delimited) return;
+    const char *at = in.data().data(), *end = at + in.data().size();
+    const uint64_t length = protozero::decode_varint(&at, end);
+    if (length > static_cast<uint64_t>(end - at) || length > UINT32_MAX)
+      throw protozero::end_of_buffer_exception{};
   }
 
   // Repeated numbers come packed or one by one.

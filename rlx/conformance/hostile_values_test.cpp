@@ -1,0 +1,151 @@
+// Operands whose elements are not what an op counts on: lengths and indices that are negative or
+// far too large, numbers that are none. Under the sanitizers: an op computes something or raises an
+// Error, and touches no memory that is not its own.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "rlx/conformance/case_data.h"
+#include "rlx/conformance/runner.h"
+#include "rlx/ops/catalog.h"
+#include "rlx/ops/ops.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+namespace {
+
+// One row of every op.
+std::vector<OpCase> one_of_each() {
+  const std::set<std::string> repeats{"loop", "while_loop"};  // as often as they are told: for ever
+  constexpr int kOfEach = 1;
+  std::map<std::string, int> taken;
+  std::vector<OpCase> rows;
+  for (OpCase& row : op_cases())
+    if (!repeats.count(row.op) && taken[row.op]++ < kOfEach) rows.push_back(std::move(row));
+  return rows;
+}
+
+int64_t elements_of(const OpCase& row) {
+  int64_t most = 0;
+  for (const auto& tensor : case_data(row))
+    if (tensor) most = std::max(most, tensor->count());
+  return most;
+}
+
+void set_all(Tensor& tensor, double real, int64_t integer) {
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    is_float(tensor.dtype()) || tensor.dtype() == DType::c64 ? tensor.set(i, real)
+                                                             : tensor.set_integer(i, integer);
+}
+
+struct Extreme {
+  double real;
+  int64_t integer;
+};
+constexpr Extreme kExtremes[] = {
+    {kNaN, -1}, {kInf, INT64_MIN}, {-kInf, INT64_MAX}, {1e30, int64_t{1} << 40}, {-1e30, -1000}};
+
+TEST(HostileValues, AreComputedWithOrRefusedOnTheCpu) {
+  const OpSet ops = catalog();
+  int refused = 0;
+  for (const OpCase& row : one_of_each()) {
+    constexpr int64_t kSmall = 512;  // the sanitizers take their time
+    if (elements_of(row) > kSmall) continue;
+    const CaseGraph built = case_graph(row, ops);
+    const Program program = compile(built.graph);
+    for (const auto& [name, tensor] : built.inputs)
+      for (const Extreme& extreme : kExtremes) {
+        SCOPED_TRACE(
+            text(describe(row), ": ", name, " of ", extreme.real, " or ", extreme.integer));
+        TensorMap inputs = built.inputs;
+        inputs[name] = tensor.copy();
+        set_all(inputs[name], extreme.real, extreme.integer);
+        const std::string said = error_of([&] { evaluate(built.graph, inputs); });
+        const std::string also = error_of([&] { program.run(inputs); });
+        EXPECT_EQ(said.empty(), also.empty()) << said << "\n" << also;
+        refused += said.empty() ? 0 : 1;
+      }
+  }
+  EXPECT_GT(refused, 30);
+}
+
+// The ops that read memory where a value says: each names what it was given.
+TEST(HostileValues, LengthsAndIndicesAreNamed) {
+  struct Row {
+    const char* said;
+    Value (*build)(Graph& graph, Value numbers);
+  };
+  const Row rows[] = {
+      {"lstm: length ",
+       [](Graph& graph, Value numbers) {
+         const Value x = graph.input("x", f32({3, 2, 4}));
+         RecurrentOptions options;
+         options.sequence_lens = numbers;
+         return lstm(x, graph.constant(Tensor(DType::f32, {1, 8, 4})),
+                     graph.constant(Tensor(DType::f32, {1, 8, 2})), options)[0];
+       }},
+      {"reverse_sequence: length ",
+       [](Graph& graph, Value numbers) {
+         return reverse_sequence(graph.input("x", f32({3, 2, 4})), numbers);
+       }},
+      {"grouped_matmul: expert ",
+       [](Graph& graph, Value numbers) {
+         const Value x = reshape(graph.input("x", f32({3, 2, 4})), {Dim(2), Dim(12)});
+         return grouped_matmul(x, graph.constant(Tensor(DType::f32, {3, 12, 2})), numbers);
+       }},
+      {"gather: index ",
+       [](Graph& graph, Value numbers) {
+         return gather(graph.input("x", f32({3, 2, 4})), numbers);
+       }},
+  };
+  for (const Row& row : rows)
+    for (const int64_t number : {int64_t{-4}, int64_t{4}, INT64_MIN, INT64_MAX}) {
+      Graph graph;
+      graph.output("y", row.build(graph, graph.input("numbers", i64({2}))));
+      Tensor numbers(DType::i64, {2});
+      numbers.set_integer(1, number);
+      const Program program = compile(graph);
+      const std::string said = error_of([&] {
+        program.run({{"x", Tensor(DType::f32, {3, 2, 4})}, {"numbers", numbers}});
+      });
+      EXPECT_EQ(said.rfind(text(row.said, number), 0), 0U) << said;
+    }
+}
+
+// What a few numbers can make of a small tensor.
+TEST(HostileValues, SizesBeyondTheMemoryAreAnErrorOfTheRun) {
+  const auto run = [](Value (*build)(Value x)) {
+    return error_of([&] {
+      Graph graph;
+      graph.output("y", build(graph.input("x", f32({2, 3}))));
+      compile(graph).run({{"x", Tensor(DType::f32, {2, 3})}});
+    });
+  };
+  constexpr int64_t kMuch = int64_t{1} << 24;
+  EXPECT_NE(run([](Value x) { return tile(x, {kMuch, kMuch}) + scalar(x, 1); }), "");
+  EXPECT_NE(run([](Value x) { return expand(x, {kMuch, kMuch, 2, 3}) + scalar(x, 1); }), "");
+  EXPECT_NE(run([](Value x) { return tile(x, {INT64_MAX, INT64_MAX}); }), "");
+  EXPECT_NE(run([](Value x) { return expand(x, {INT64_MAX, INT64_MAX, 2, 3}); }), "");
+  EXPECT_NE(run([](Value x) { return pad(x, {Dim(kMuch * kMuch), Dim(0), Dim(0), Dim(0)}); }), "");
+  EXPECT_NE(run([](Value x) {
+              return pad(x, {Dim(INT64_MAX), Dim(0), Dim(INT64_MAX), Dim(0)});
+            }),
+            "");
+}
+
+// 2^32 is not 0: a pad that was cut to 32 bits would put x elsewhere.
+TEST(HostileValues, PadsKeepAllTheirBits) {
+  constexpr int64_t kFar = int64_t{1} << 32;
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 1, 4}));
+  graph.output("pooled", max_pool(x, {4}, {.strides = {INT32_MAX}, .pads = {kFar, 0}}).values);
+  graph.output("cut", slice(pad(x, {Dim(0), Dim(0), Dim(kFar - 4), Dim(0), Dim(0), Dim(4 - kFar)}),
+                            {0}, {1}, {2}));
+  const TensorMap outputs =
+      evaluate(graph, {{"x", Tensor::of(DType::f32, {1, 1, 4}, {1, 2, 3, 4})}}).outputs;
+  EXPECT_EQ(outputs.at("pooled").at(0), -kInf);  // x is not under the first window
+  EXPECT_EQ(outputs.at("cut").at(0), 0);
+}
+
+}  // namespace
+}  // namespace rlx
