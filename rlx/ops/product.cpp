@@ -193,10 +193,9 @@ MatrixView matrix_view(const Operand& operand, const Dims& batch, bool transpose
   const size_t rank = shape.size(), extra = batch.size() + 2 - rank;
   MatrixView view{flat(operand), operand.layout.offset, {}, strides[rank - 2], strides[rank - 1]};
   if (transposed) std::swap(view.row_stride, view.column_stride);
-  for (size_t d = 0; d < batch.size(); ++d) {
-    const bool once = d < extra || (shape[d - extra].is(1) && !batch[d].is(1));
-    view.batch_strides.push_back(once ? Dim(0) : strides[d - extra]);
-  }
+  for (size_t d = 0; d < batch.size(); ++d)
+    view.batch_strides.push_back(
+        d < extra ? Dim(0) : repeating_stride(strides[d - extra], shape[d - extra], batch[d]));
   return view;
 }
 

@@ -37,9 +37,11 @@ void require_fits(const InferSite& site, size_t i) {
   bool fits = other.size() <= shape.size();
   for (size_t d = 0; fits && d < other.size(); ++d)
     fits = other[d].is(1) || !shape[d + shape.size() - other.size()].is(1);
-  if (fits) broadcast_shapes(site, shape, other);  // holds a run to dims that are not known yet
   require(fits, site.op.name, ": ", site.op.inputs.names[i], ' ', site.in(i),
           " does not broadcast to x ", site.in(0));
+  for (size_t d = 0; d < other.size(); ++d)
+    site.broadcasts_to(other[d], shape[d + shape.size() - other.size()],
+                       text("cannot broadcast ", other, " to ", shape));
 }
 
 // ---- Types ----

@@ -56,6 +56,23 @@ int64_t bounded_mul(int64_t a, int64_t b) {
     return ((a < 0) == (b < 0)) ? kUnbounded : -kUnbounded;
   return checked_mul(a, b);
 }
+int64_t broadcast_number(int64_t a, int64_t b, const Dim& a_dim, const Dim& b_dim) {
+  if (a == b || b == 1) return a;
+  if (a != 1)
+    fail(ErrorKind::invalid_input, "cannot broadcast ", a_dim, " with ", b_dim, ", they are ", a,
+         " and ", b);
+  return b;
+}
+
+// Where both are at least 1 the larger of them is it; 0 beside 1 is 0. One that is at least 2 is
+// it, or the binding is an Error.
+Interval broadcast_range(Interval a, Interval b) {
+  const int64_t least = std::min(a.low, b.low), most = std::max(a.low, b.low);
+  Interval range{least >= 1 || most >= 2 ? most : least, std::max(a.high, b.high)};
+  if (a.low >= 2) range.high = a.high;
+  if (b.low >= 2) range.high = std::min(range.high, b.high);
+  return range;
+}
 Interval multiply(Interval x, Interval y) {
   const int64_t corners[] = {bounded_mul(x.low, y.low), bounded_mul(x.low, y.high),
                              bounded_mul(x.high, y.low), bounded_mul(x.high, y.high)};
@@ -90,10 +107,8 @@ int64_t Dim::number() const {
 }
 
 std::optional<std::string> Dim::symbol() const {
-  if (constant_ != 0 || terms_.size() != 1 || terms_[0].coefficient != 1) return std::nullopt;
-  if (terms_[0].factors.size() != 1) return std::nullopt;
-  const Atom& atom = *terms_[0].factors[0];
-  return atom.function == Function::symbol ? std::optional(atom.key) : std::nullopt;
+  const Atom* atom = function(Function::symbol);
+  return atom ? std::optional(atom->key) : std::nullopt;
 }
 
 std::vector<std::string> Dim::symbols() const {
@@ -122,6 +137,8 @@ int64_t Dim::atom_value(const Atom& atom, const SymbolValues& symbols) {
       return mod_number(a, b);
     case Function::min:
       return std::min(a, b);
+    case Function::broadcast:
+      return broadcast_number(a, b, atom.a, atom.b);
     default:
       return std::max(a, b);
   }
@@ -149,6 +166,8 @@ Interval Dim::atom_range(const Atom& atom, const SymbolRanges& ranges) {
       return {std::min(a.low, b.low), std::min(a.high, b.high)};
     case Function::max:
       return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    case Function::broadcast:
+      return broadcast_range(a, b);
     case Function::mod:
       return {0, b.high == kUnbounded ? kUnbounded : std::max<int64_t>(b.high - 1, 0)};
     default:
@@ -193,6 +212,9 @@ Dim Dim::substitute(const std::map<std::string, Dim>& by) const {
           break;
         case Function::min:
           product = product * min(a, b);
+          break;
+        case Function::broadcast:
+          product = product * broadcast(a, b);
           break;
         default:
           product = product * max(a, b);
@@ -303,6 +325,51 @@ Dim max(const Dim& a, const Dim& b) {
   if (a == b) return a;
   if ((a - b).is_number()) return (a - b).number() > 0 ? a : b;
   return Dim::of_atom(Dim::Function::max, "max", a, b);
+}
+
+const Dim::Atom* Dim::function(Function which) const {
+  if (constant_ != 0 || terms_.size() != 1 || terms_[0].coefficient != 1) return nullptr;
+  if (terms_[0].factors.size() != 1) return nullptr;
+  const Atom* atom = terms_[0].factors[0].get();
+  return atom->function == which ? atom : nullptr;
+}
+
+void Dim::add_broadcast_parts(std::vector<Dim>& parts) const {
+  if (const Atom* atom = function(Function::broadcast)) {
+    atom->a.add_broadcast_parts(parts);
+    atom->b.add_broadcast_parts(parts);
+  } else if (std::find(parts.begin(), parts.end(), *this) == parts.end()) {
+    parts.push_back(*this);
+  }
+}
+
+Dim broadcast(const Dim& a, const Dim& b) {
+  if (a == b || b.is(1)) return a;
+  if (a.is(1)) return b;
+  if (a.is_number() && b.is_number())
+    fail(ErrorKind::invalid_graph, "cannot broadcast ", a, " with ", b);
+  if (a.is_number()) return a;
+  if (b.is_number()) return b;
+  // In whatever order dims met, and however often one came again, it is the same dim.
+  std::vector<Dim> met, parts;
+  a.add_broadcast_parts(met);
+  b.add_broadcast_parts(met);
+  const auto says_nothing = [&](const Dim& part) {  // min(1, n) beside n: both are 0, or it is 1
+    const Dim::Atom* least = part.function(Dim::Function::min);
+    const Dim* whole = !least           ? nullptr
+                       : least->a.is(1) ? &least->b
+                       : least->b.is(1) ? &least->a
+                                        : nullptr;
+    return whole && std::find(met.begin(), met.end(), *whole) != met.end();
+  };
+  for (const Dim& part : met)
+    if (!says_nothing(part)) parts.push_back(part);
+  std::sort(parts.begin(), parts.end(),
+            [](const Dim& x, const Dim& y) { return text(x) < text(y); });
+  Dim all = parts.back();
+  for (size_t i = parts.size() - 1; i-- > 0;)
+    all = Dim::of_atom(Dim::Function::broadcast, "broadcast", parts[i], all);
+  return all;
 }
 
 std::ostream& operator<<(std::ostream& out, const Dim& dim) {
