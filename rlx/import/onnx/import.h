@@ -20,6 +20,8 @@ struct ImportOptions {
   std::map<std::string, Tensor> known_inputs = {};
   // Inputs that are sequences or optionals: how many elements there are is part of the graph.
   std::map<std::string, ElementTypes> sequence_inputs = {};
+  // Resize as ONNX is written, in exact numbers, not as onnxruntime and PyTorch compute it.
+  bool exact_resize = false;
 };
 
 // What must be a constant is computed from inputs: it decides the graph's structure. They may be

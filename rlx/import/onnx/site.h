@@ -53,6 +53,7 @@ class NodeSite {
   std::function<Items(const Graph& body, const Items& inputs)> inline_body;
   // What a name stands for here.
   std::function<Item(const std::string& name)> named = {};
+  bool exact_resize = false;  // ImportOptions'
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].present(); }
   Value in(size_t i) const;     // must be there
