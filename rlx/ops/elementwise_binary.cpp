@@ -162,8 +162,8 @@ std::vector<OpDef> rows::binary_rows() {
                       return {unbroadcast(dx, x), unbroadcast(dy, y)};
                     },
                     .onnx = "Pow",
-                    .includes = {"functions", "integers"},
-                    .ulps = 256},
+                    .includes = {"functions", "power", "integers"},
+                    .ulps = 8},
                    [](auto x, auto y) { return power_of(x, y); }),
   };
 }

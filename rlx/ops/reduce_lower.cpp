@@ -82,6 +82,29 @@ FoldText fold_text(Fold fold, DType dtype, const std::string& type) {
   }
 }
 
+constexpr const char* kResult =
+    "fn result_of(state: T, output: u32) -> Result { return finish(state); }";
+// Where the sum has left the range, once more and smaller: by one lane, since it is rare.
+constexpr const char* kAverage = R"(fn result_of(state: T, output: u32) -> Result {
+  if (!is_inf(state) && !is_nan(state)) { return finish(state); }
+  let start = output / params.chunks * params.row_length;
+  let begin = output % params.chunks * params.chunk_length;
+  let stop = min(begin + params.chunk_length, params.row_length);
+  var sum = 0.0;
+  var near = 0.0;
+  for (var i = begin; i < stop;) {
+    let end = i + min(stop - i, BLOCK);
+    var block = 0.0;
+    for (; i < end; i++) { block += map_element(load_x(start + i)) * 0x1p-40; }
+    near += block;
+    if ((end - begin) % (BLOCK * BLOCK) == 0u) {
+      sum += near;
+      near = 0.0;
+    }
+  }
+  return finish(sum + near) * 0x1p40;
+})";
+
 // The functions of a dispatch that takes elements (first) or states, and gives results (last) or
 // states.
 std::vector<std::string> functions_of(const ReduceFormula& formula, DType dtype, bool first,
@@ -89,15 +112,19 @@ std::vector<std::string> functions_of(const ReduceFormula& formula, DType dtype,
   const std::string element = device_storage(dtype, traits).compute;
   const std::string state = formula.fold == Fold::pair ? "vec2<f32>" : element;
   const FoldText fold = fold_text(formula.fold, dtype, element);
+  // Between dispatches, a sum that will be divided is kept this much smaller: chunks are no longer.
+  const std::string handed_on = formula.averages ? "v * 0x1p-12" : "v";
   return {text("alias T = ", state, ";"),
           text("fn identity() -> T { return ", fold.identity, "; }"),
           text("fn combine(a: T, b: T) -> T { return ", fold.combine, "; }"),
           text("fn map_element(v: ", first ? element : "T", ") -> T { return ",
                first ? formula.map : "v", "; }"),
           text("alias Result = ", last ? element : "T", ";"),
-          last ? text("fn finish(v: T) -> Result {\n  let n = f32(params.elements);\n  return ",
+          last ? text("fn finish(v: T) -> Result {\n  let n = f32(params.elements)",
+                      formula.averages && !first ? " * 0x1p-12" : "", ";\n  return ",
                       formula.finish, ";\n}")
-               : "fn finish(v: T) -> Result { return v; }"};
+               : text("fn finish(v: T) -> Result { return ", handed_on, "; }"),
+          formula.averages ? kAverage : kResult};
 }
 
 Kernel reduce_kernel(const ReduceFormula& formula, int64_t lanes) {
@@ -110,6 +137,8 @@ Kernel reduce_kernel(const ReduceFormula& formula, int64_t lanes) {
 }
 
 // ---- Dispatches ----
+
+bool is_long(const Dim& length) { return !length.is_number() || length.number() >= kLongRow; }
 
 // Rows cut into chunks, each of which makes one output.
 struct Chunks {
@@ -132,7 +161,9 @@ Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Oper
   Dispatch dispatch{
       .kernel = reduce_kernel(pass.formula, share.lanes),
       .operands = {rows.x, LowerSite::named(y, "y", Access::write)},
-      .constants = {{"WORKGROUP", share.workgroup}, {"LANES", share.lanes}},
+      .constants = {{"WORKGROUP", share.workgroup},
+                    {"LANES", share.lanes},
+                    {"LONG", is_long(chunks.length)}},
       .prelude = functions_of(pass.formula, pass.dtype, pass.first, pass.last, traits),
   };
   Dim first = 0, end = outputs;
@@ -188,7 +219,9 @@ Steps reduce_blocks(const LowerSite& site, const ReduceFormula& formula,
   Dispatch dispatch{
       .kernel = reduce_kernel(formula, share.lanes),
       .operands = {rows.x, y},
-      .constants = {{"WORKGROUP", share.workgroup}, {"LANES", share.lanes}},
+      .constants = {{"WORKGROUP", share.workgroup},
+                    {"LANES", share.lanes},
+                    {"LONG", is_long(rows.length)}},
       .params = {{"first", 0},
                  {"end", rows.count},
                  {"output_base", first_of(spread, shards)},
