@@ -113,7 +113,7 @@ std::vector<std::string> functions_of(const ReduceFormula& formula, DType dtype,
   const std::string state = formula.fold == Fold::pair ? "vec2<f32>" : element;
   const FoldText fold = fold_text(formula.fold, dtype, element);
   // Between dispatches, a sum that will be divided is kept this much smaller: chunks are no longer.
-  const std::string handed_on = formula.averages ? "v * 0x1p-12" : "v";
+  const std::string handed_on = formula.averages && first ? "v * 0x1p-12" : "v";
   return {text("alias T = ", state, ";"),
           text("fn identity() -> T { return ", fold.identity, "; }"),
           text("fn combine(a: T, b: T) -> T { return ", fold.combine, "; }"),
@@ -163,7 +163,7 @@ Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Oper
       .operands = {rows.x, LowerSite::named(y, "y", Access::write)},
       .constants = {{"WORKGROUP", share.workgroup},
                     {"LANES", share.lanes},
-                    {"LONG", is_long(chunks.length)}},
+                    {"LONG", is_long(pass.elements)}},
       .prelude = functions_of(pass.formula, pass.dtype, pass.first, pass.last, traits),
   };
   Dim first = 0, end = outputs;
@@ -221,7 +221,7 @@ Steps reduce_blocks(const LowerSite& site, const ReduceFormula& formula,
       .operands = {rows.x, y},
       .constants = {{"WORKGROUP", share.workgroup},
                     {"LANES", share.lanes},
-                    {"LONG", is_long(rows.length)}},
+                    {"LONG", is_long(length)}},
       .params = {{"first", 0},
                  {"end", rows.count},
                  {"output_base", first_of(spread, shards)},
@@ -268,17 +268,22 @@ std::optional<Steps> lower_in_blocks(const LowerSite& site, const ReduceFormula&
   return reduce_blocks(site, formula, reduced, *shards, spread);
 }
 
+int64_t bindable_chunk(const DeviceTraits& traits) { return shard_elements(4, traits) / 2; }
+
+// Can a row not be bound whole?
+bool is_too_long(const ReducedRows& rows, const DeviceTraits& traits) {
+  const bool shards = rows.x.contiguous() && !fits_binding(rows.x.dtype, rows.x.shape, traits);
+  return shards && (!rows.length.is_number() || rows.length.number() > bindable_chunk(traits));
+}
+
 // A long row, when there are few, is cut so that many workgroups share it; so is one that cannot be
 // bound whole.
 Chunks chunks_of(const ReducedRows& rows, const DeviceTraits& traits) {
   constexpr int64_t kChunk = 4096, kFewRows = 64;
   const bool few_rows = rows.count.is_number() && rows.count.number() < kFewRows;
   const bool long_rows = !rows.length.is_number() || rows.length.number() > kChunk;
-  const int64_t bindable = shard_elements(4, traits) / 2;
-  const bool shards = rows.x.contiguous() && !fits_binding(rows.x.dtype, rows.x.shape, traits);
-  const bool too_long = shards && (!rows.length.is_number() || rows.length.number() > bindable);
-  if (!too_long && !(few_rows && long_rows)) return {1, rows.length};
-  const int64_t length = std::min(kChunk, bindable);
+  if (!is_too_long(rows, traits) && !(few_rows && long_rows)) return {1, rows.length};
+  const int64_t length = std::min(kChunk, bindable_chunk(traits));
   return {max(ceil_div(rows.length, length), 1), length};
 }
 
@@ -290,20 +295,23 @@ Steps lower_reduction(const LowerSite& site, const ReduceFormula& formula) {
   if (grows && is_wide_integer(dtype)) return wide_integers_on_host(site);
   const std::vector<bool> reduced = reduced_axes(site.node.op->name, site.attrs(), site.in(0));
   if (auto steps = lower_in_blocks(site, formula, reduced)) return *std::move(steps);
-  const ReducedRows rows = rows_of(site.inputs[0], reduced);
-  const Chunks chunks = chunks_of(rows, site.traits);
-  if (chunks.count.is(1))
-    return reduce_chunks(rows, chunks, site.results[0], {formula, dtype, rows.length}, site.traits);
-
-  const TensorType type{state_dtype(formula, dtype), {rows.count, chunks.count}};
-  const Operand partial = site.temporary("y", type);
-  const ReducedRows partial_rows =
-      rows_of(LowerSite::named(partial, "x", Access::read), {false, true});
+  ReducedRows rows = rows_of(site.inputs[0], reduced);
+  const Dim elements = rows.length;
+  Chunks chunks = chunks_of(rows, site.traits);
+  bool first = true;
   Steps steps;
-  steps.add(reduce_chunks(rows, chunks, partial, {formula, dtype, rows.length, true, false},
+  while (!chunks.count.is(1)) {
+    const TensorType type{state_dtype(formula, dtype), {rows.count, chunks.count}};
+    const Operand partial = site.temporary("y", type);
+    steps.add(reduce_chunks(rows, chunks, partial, {formula, dtype, elements, first, false},
+                            site.traits));
+    rows = rows_of(LowerSite::named(partial, "x", Access::read), {false, true});
+    first = false;
+    const bool again = rows.length.is_number() && is_too_long(rows, site.traits);
+    chunks = again ? chunks_of(rows, site.traits) : Chunks{1, rows.length};
+  }
+  steps.add(reduce_chunks(rows, chunks, site.results[0], {formula, dtype, elements, first, true},
                           site.traits));
-  steps.add(reduce_chunks(partial_rows, {1, chunks.count}, site.results[0],
-                          {formula, dtype, rows.length, false, true}, site.traits));
   return steps;
 }
 
