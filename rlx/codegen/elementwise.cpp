@@ -51,15 +51,29 @@ Param scalar_param(const std::string& name, double value, DType dtype) {
   return is_signed_integer(dtype) ? Param::signed_number(name, number) : Param(name, number);
 }
 
+// Elements of host tensors, whose symbols have a dot, may be negative: of those nothing is known.
+bool is_at_most_one(const Dim& extent) {
+  const auto names = extent.symbols();
+  return std::none_of(names.begin(), names.end(),
+                      [](const auto& name) { return name.find('.') != std::string::npos; }) &&
+         extent.range({}).high <= 1;
+}
+
 }  // namespace
+
+Dim repeating_stride(const Dim& stride, const Dim& from, const Dim& to) {
+  if (from == to || to.is(1)) return stride;
+  if (is_at_most_one(from)) return 0;  // of an extent of 0 there is no element
+  return from.is_number() ? stride : stride * min(floor_div(from, 2), 1);
+}
 
 Operand broadcast(Operand operand, const Dims& shape) {
   Layout layout{operand.layout.offset, {}};
   const size_t extra = shape.size() - operand.shape.size();
-  for (size_t d = 0; d < shape.size(); ++d) {
-    const bool repeated = d < extra || (operand.shape[d - extra].is(1) && !shape[d].is(1));
-    layout.strides.push_back(repeated ? Dim(0) : operand.layout.strides[d - extra]);
-  }
+  for (size_t d = 0; d < shape.size(); ++d)
+    layout.strides.push_back(d < extra ? Dim(0)
+                                       : repeating_stride(operand.layout.strides[d - extra],
+                                                          operand.shape[d - extra], shape[d]));
   operand.shape = shape;
   operand.layout = std::move(layout);
   return operand;

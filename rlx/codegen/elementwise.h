@@ -31,7 +31,11 @@ Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& t
 // Writes host values into a device tensor.
 Dispatch write_host_value(const HostValue& value, const Operand& to, const DeviceTraits& traits);
 
-// `operand` as seen by an op whose result has `shape`: strides of 0 where it is repeated.
+// The stride of an axis of extent `from` as an op reads it whose result has the extent `to`: 0
+// where it is repeated, and where only the run knows that, an expression that is 0 then.
+Dim repeating_stride(const Dim& stride, const Dim& from, const Dim& to);
+
+// `operand` as seen by an op whose result has `shape`.
 Operand broadcast(Operand operand, const Dims& shape);
 
 // The expression that converts `v` between the compute types of two dtypes, as cast does.

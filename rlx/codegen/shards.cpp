@@ -5,7 +5,13 @@
 namespace rlx {
 namespace {
 
-int64_t magnitude(int64_t stride) { return stride < 0 ? -stride : stride; }
+// The longest step a stride may be; none where that is not known. A stride that a run may choose to
+// be 0 is bounded like one that is always taken.
+std::optional<int64_t> longest(const Dim& stride) {
+  const Interval range = stride.range({});
+  if (range.high == kUnbounded || range.low == -kUnbounded) return std::nullopt;
+  return std::max(range.high, -range.low);
+}
 
 // How many entries of dim `level` a block may have for this operand; 0: not even one fits.
 std::optional<int64_t> most_entries(const Dims& shape, const Operand& operand, size_t level,
@@ -17,13 +23,15 @@ std::optional<int64_t> most_entries(const Dims& shape, const Operand& operand, s
   for (size_t d = level + 1; d < shape.size(); ++d) {
     const Dim& stride = operand.layout.strides[d];
     if (stride.is(0)) continue;
-    if (!shape[d].is_number() || !stride.is_number()) return std::nullopt;
-    span += (shape[d].number() - 1) * magnitude(stride.number());
+    const std::optional<int64_t> step = longest(stride);
+    if (!shape[d].is_number() || !step) return std::nullopt;
+    span += (shape[d].number() - 1) * *step;
   }
   if (span > room) return 0;
   const Dim& stride = operand.layout.strides[level];
-  if (!stride.is_number()) return std::nullopt;
-  return stride.is(0) ? INT64_MAX : (room - span) / magnitude(stride.number()) + 1;
+  const std::optional<int64_t> step = longest(stride);
+  if (!step) return std::nullopt;
+  return *step == 0 ? INT64_MAX : (room - span) / *step + 1;
 }
 
 }  // namespace

@@ -60,6 +60,8 @@ int32_t NumbersBuilder::call(Dim::Function function, int32_t a, int32_t b) {
       return compute(Op::modulo, a, b);
     case Dim::Function::min:
       return compute(Op::minimum, a, b);
+    case Dim::Function::broadcast:
+      return compute(Op::broadcast, a, b);
     default:
       return compute(Op::maximum, a, b);
   }

@@ -153,7 +153,6 @@ std::vector<OpCase> while_cases() {
                "a count only, symbolic", 4, counted),
   };
   cases.back().symbols = {{"n", 5}};
-  for (OpCase& row : cases) row.gradient = false;  // how often a body ran is not kept
   return cases;
 }
 

@@ -170,6 +170,25 @@ void add_windows(Cases& cases) {
   norm(f16({2, 5, 9}), 3, "halves", false);
 }
 
+// Far from 0, where the last place of the mean is much of the deviation.
+void add_long_rows(Cases& cases) {
+  Tensor x(DType::f32, {1, 1000003});
+  for (int64_t i = 0; i < x.count(); ++i)
+    x.set(i, 1000 + static_cast<double>(i * 7919 % 4001) / 1000);
+  cases.push_back({.op = "layer_norm",
+                   .inputs = {given(x), absent(), absent()},
+                   .attrs = {{"axis", -1}},
+                   .why = "10^6 values near 1,000, as exact as few",
+                   .terms = 4,
+                   .gradient = false});
+  cases.push_back({.op = "rms_norm",
+                   .inputs = {given(x), absent()},
+                   .attrs = {{"axis", -1}},
+                   .why = "10^6 values, as exact as few",
+                   .terms = 4,
+                   .gradient = false});
+}
+
 }  // namespace
 
 std::vector<OpCase> norm_cases() {
@@ -178,6 +197,7 @@ std::vector<OpCase> norm_cases() {
   add_group_norms(cases);
   add_batch_norms(cases);
   add_windows(cases);
+  add_long_rows(cases);
   return cases;
 }
 

@@ -200,6 +200,31 @@ void add_softmax(Cases& cases, const char* op) {
                    .gradient = false});
 }
 
+// As exact as short ones: a running sum of so many would be off by hundreds of last places.
+void add_long_rows(Cases& cases) {
+  const auto row = [&](const char* op, CaseInput x, Attrs attrs, const char* why) {
+    cases.push_back({.op = op,
+                     .inputs = {std::move(x)},
+                     .attrs = std::move(attrs),
+                     .why = why,
+                     .terms = 4,
+                     .gradient = false});
+  };
+  const Attrs all{{"axes", Ints{}}, {"keep", false}}, last{{"axes", Ints{1}}, {"keep", false}};
+  Tensor tenths(DType::f32, {1 << 20}), large(DType::f32, {2, 5000}), mixed(DType::f32, {70, 333});
+  for (int64_t i = 0; i < tenths.count(); ++i) tenths.set(i, 0.1);
+  for (int64_t i = 0; i < large.count(); ++i) large.set(i, i % 3 == 0 ? 3e38 : 2.5e38);
+  for (int64_t i = 0; i < mixed.count(); ++i) mixed.set(i, i % 4 == 0 ? -3.1e38 : 3e38);
+  row("sum", given(tenths), all, "10^6 equal terms");
+  row("mean", given(tenths), all, "10^6 equal terms");
+  row("sum", positive(f32({40, 50003})), last, "long rows, a lane to each");
+  row("mean", given(large), last, "a sum beyond the range of f32, in two steps");
+  row("mean", given(mixed), last, "sums beyond the range of f32, of both signs");
+  row("softmax", normal(f32({1, 1000003})), {{"axis", -1}}, "a row of 10^6");
+  cases.back().terms = 1;
+  cases.back().slack = 0.5;
+}
+
 }  // namespace
 
 std::vector<OpCase> reduction_cases() {
@@ -208,6 +233,7 @@ std::vector<OpCase> reduction_cases() {
   add_softmax(cases, "softmax");
   add_softmax(cases, "log_softmax");
   add_more_reductions(cases);
+  add_long_rows(cases);
   return cases;
 }
 

@@ -38,6 +38,46 @@ std::vector<OpCase> table_cases() {
   return cases;
 }
 
+// Quotients that f32 has on the other side of an integer, or of a half.
+std::vector<OpCase> float_cases() {
+  std::vector<OpCase> cases;
+  for (const float scale : {0.6F, 0.3F, 2.4F, 1.7F})
+    for (const char* coordinates :
+         {"half_pixel", "asymmetric", "tf_half_pixel_for_nn", "pytorch_half_pixel"})
+      for (const char* rounding : {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"})
+        cases.push_back(
+            {"resize",
+             {normal(f32({2, 257}))},
+             and_also(scaled({1, double{scale}}, "nearest", coordinates), {{"rounding", rounding}}),
+             text("in f32, ", coordinates, ", ", rounding, " of ", scale),
+             6});
+  const Attrs floor{{"axes", Ints{1}}, {"coordinates", "asymmetric"}, {"rounding", "floor"}};
+  cases.push_back({"resize",
+                   {normal(f32({2, 100}))},
+                   and_also(floor, {{"sizes", Dims{240}}}),
+                   "in f32, the quotient of extents",
+                   6});
+  for (const int64_t width : {240, 60, 200, 1})
+    cases.push_back(with({"resize",
+                          {normal(f32({2, "n"}))},
+                          and_also(floor, {{"sizes", Dims{width}}}),
+                          text("in f32, a symbolic extent to ", width),
+                          200},
+                         {{"n", 100}}));
+  cases.push_back({"resize",
+                   {normal(f32({2, 100}))},
+                   and_also(floor, {{"scales", Floats{0.6}}, {"exact", true}}),
+                   "in exact fractions",
+                   6});
+  for (const bool exact : {false, true})
+    cases.push_back({"resize",
+                     {normal(f32({16, 5}))},
+                     and_also(scaled({0.6, 2.3}, "linear", "align_corners"), {{"exact", exact}}),
+                     exact ? "the corner of the scaled extent" : "the corner of the last element",
+                     9});
+  return cases;
+}
+
 std::vector<OpCase> resize_rows() {
   const CaseInput picture = normal(f32({1, 2, 5, 7}));
   const Floats middle = {0.25, 0.4, 0.75, 0.6}, beyond = {-0.5, 0.2, 1.25, 1.0},
@@ -160,7 +200,7 @@ std::vector<OpCase> gradient_rows() {
 
 std::vector<OpCase> resize_cases() {
   std::vector<OpCase> cases;
-  for (const auto& family : {table_cases(), resize_rows(), gradient_rows()})
+  for (const auto& family : {table_cases(), float_cases(), resize_rows(), gradient_rows()})
     cases.insert(cases.end(), family.begin(), family.end());
   return cases;
 }

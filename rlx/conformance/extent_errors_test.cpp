@@ -126,6 +126,26 @@ const Row kRows[] = {
                         {.samples = 1});
      },
      1, 0, "roi_align: x f32[1, 1, n, 1] has no elements to sample: 1 is more than 0"},
+    {[](const Site& s) { return s.x + s.floats({5}); }, 1, 3,
+     "add: cannot broadcast [n] with [5]: n and 5 must be equal or one of them 1, and are 3 and 5"},
+    {[](const Site& s) { return s.x * slice(s.x, {1}, {3}, {0}); }, 2, 4,
+     "mul: cannot broadcast [n] with [max(min(3, n) - 1, 0)]: n and max(min(3, n) - 1, 0) must be "
+     "equal or one of them 1, and are 4 and 2"},
+    {[](const Site& s) {
+       return matmul(s.floats({s.n, 2, 3}), s.floats({4, 3, 2}));
+     },
+     1, 2,
+     "matmul: cannot broadcast [n] with [4]: n and 4 must be equal or one of them 1, and are 2 and "
+     "4"},
+    {[](const Site& s) { return expand(s.x, {6}); }, 1, 2,
+     "expand: f32[n] cannot become [6]: n and 6 must be equal or one of them 1, and are 2 and 6"},
+    {[](const Site& s) {
+       return attention(s.floats({1, 1, 4, 3}), s.floats({1, 1, 5, 3}), s.floats({1, 1, 5, 3}),
+                        s.floats({s.n, 5}));
+     },
+     1, 2,
+     "attention: bias f32[n, 5] does not broadcast to [1, 1, 4, 5]: n and 4 must be equal or the "
+     "first 1, and are 2 and 4"},
 };
 
 // By row, so that one that crashes does not hide the others.

@@ -216,6 +216,7 @@ class TestRun {
 
   std::string run_set(const fs::path& set) {
     onnx::ImportOptions options;
+    options.exact_resize = true;  // its results are those of the text
     const TensorMap inputs = read_inputs(set, options);
     const auto wanted = read_numbered(set, "output", model_.graph.outputs);
     if (wanted.empty()) return text("it has no output_0.pb in ", set.filename().string());

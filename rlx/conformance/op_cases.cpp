@@ -27,6 +27,7 @@ OpCase with(OpCase row, SymbolValues symbols) {
 // Each is in the file of its name.
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
+std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> control_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> edge_cases();
@@ -70,6 +71,8 @@ std::span<const CaseFamily> case_families() {
       {"signal", signal_cases},            //
       {"text", text_cases},                //
       {"vision", vision_cases},            //
+      // Last, so that what takes an op's first row takes one of its own family.
+      {"broadcast", broadcast_cases},  //
   };
   return kFamilies;
 }

@@ -25,7 +25,7 @@ int64_t result_of(Op op, int64_t a, int64_t b) {
     case Op::broadcast:
       break;
   }
-  return broadcast_number(a, b);
+  return a == 1 ? b : a;
 }
 
 Interval range_of(Op op, Interval a, Interval b) {
@@ -90,14 +90,43 @@ void Cells::compute(const Instruction& instruction) {
     result = a == State::failed || b == State::failed ? State::failed : State::unknown;
     return;
   }
+  const int64_t x = values_[size_t(instruction.a)], y = values_[size_t(instruction.b)];
   try {
-    values_[size_t(instruction.result)] =
-        result_of(instruction.op, values_[size_t(instruction.a)], values_[size_t(instruction.b)]);
+    if (instruction.op == Op::broadcast && x != y && x != 1 && y != 1)
+      fail(ErrorKind::invalid_input, "cannot broadcast ", expression(instruction.a), " with ",
+           expression(instruction.b), ", they are ", x, " and ", y);
+    values_[size_t(instruction.result)] = result_of(instruction.op, x, y);
     result = State::known;
   } catch (const Error& error) {
     result = State::failed;
     if (failures_.empty()) failures_.push_back(error);
   }
+}
+
+std::string Cells::expression(Number number) const {
+  for (const Symbol& symbol : numbers_->symbols)
+    if (symbol.number == number) return symbol.name;
+  for (const Instruction& code : numbers_->code) {
+    if (code.result != number) continue;
+    const std::string a = expression(code.a), b = expression(code.b);
+    switch (code.op) {
+      case Op::add:
+        return text(a, " + ", b);
+      case Op::multiply:
+        return text(a, '*', b);
+      case Op::floor_divide:
+        return text("floor_div(", a, ", ", b, ')');
+      case Op::modulo:
+        return text("mod(", a, ", ", b, ')');
+      case Op::minimum:
+        return text("min(", a, ", ", b, ')');
+      case Op::maximum:
+        return text("max(", a, ", ", b, ')');
+      case Op::broadcast:
+        return text("broadcast(", a, ", ", b, ')');
+    }
+  }
+  return text(values_[size_t(number)]);
 }
 
 void Cells::require(const Check& check) const {

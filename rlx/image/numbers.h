@@ -91,6 +91,7 @@ class Cells {
   enum class State : uint8_t { unknown, known, failed };
   void compute(const Instruction& instruction);
   void require(const Check& check) const;
+  std::string expression(Number number) const;  // for messages
   [[noreturn]] void unknown(Number number) const;
 
   const Numbers* numbers_;

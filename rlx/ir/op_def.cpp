@@ -45,10 +45,17 @@ bool holds(Relation relation, int64_t a, int64_t b) {
       return a == b;
     case Relation::at_most:
       return a <= b;
+    case Relation::broadcast:
+      return a == b || a == 1 || b == 1;
+    case Relation::broadcasts_to:
+      return a == b || a == 1;
     default:
       return b == 0 ? a == 0 : mod(Dim(a), Dim(b)).is(0);
   }
 }
+
+// rlx::broadcast, where a member has its name.
+Dim extent_of_both(const Dim& a, const Dim& b) { return broadcast(a, b); }
 
 // Made now where both are numbers, else left to the run.
 void check_dims(const InferSite& site, Relation relation, const Dim& a, const Dim& b,
@@ -56,7 +63,8 @@ void check_dims(const InferSite& site, Relation relation, const Dim& a, const Di
   const bool known = a.is_number() && b.is_number();
   if (a == b || (known && holds(relation, a.number(), b.number()))) return;
   std::string message = text(site.op.name, ": ", what);
-  if (relation == Relation::equal) message += text(": ", a, " and ", b);
+  if (relation != Relation::at_most && relation != Relation::multiple_of)
+    message += text(": ", a, " and ", b);
   if (known) fail(ErrorKind::invalid_graph, message);
   if (site.checks) site.checks->push_back({a, b, message, relation});
 }
@@ -71,6 +79,12 @@ void DimCheck::require_under(const SymbolValues& symbols) const {
       fail(ErrorKind::invalid_input, what, " must be equal, and are ", x, " and ", y);
     case Relation::at_most:
       fail(ErrorKind::invalid_input, what, ": ", x, " is more than ", y);
+    case Relation::broadcast:
+      fail(ErrorKind::invalid_input, what, " must be equal or one of them 1, and are ", x, " and ",
+           y);
+    case Relation::broadcasts_to:
+      fail(ErrorKind::invalid_input, what, " must be equal or the first 1, and are ", x, " and ",
+           y);
     default:
       fail(ErrorKind::invalid_input, what, ": ", x, " is no multiple of ", y);
   }
@@ -84,6 +98,14 @@ void InferSite::at_most(const Dim& a, const Dim& b, std::string_view what) const
 }
 void InferSite::multiple_of(const Dim& a, const Dim& b, std::string_view what) const {
   check_dims(*this, Relation::multiple_of, a, b, what);
+}
+Dim InferSite::broadcast(const Dim& a, const Dim& b, std::string_view what) const {
+  if (a.is(1) || b.is(1)) return a.is(1) ? b : a;
+  check_dims(*this, Relation::broadcast, a, b, what);
+  return extent_of_both(a, b);
+}
+void InferSite::broadcasts_to(const Dim& a, const Dim& b, std::string_view what) const {
+  if (!a.is(1)) check_dims(*this, Relation::broadcasts_to, a, b, what);
 }
 
 OpDef::~OpDef() = default;

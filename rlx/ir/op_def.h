@@ -50,7 +50,7 @@ struct HostValue {
 
 // What an op needs of two dims where only a binding can compare them.
 struct DimCheck {
-  enum class Relation { equal, at_most, multiple_of };
+  enum class Relation { equal, at_most, multiple_of, broadcast, broadcasts_to };
   Dim a, b;
   std::string what;  // the message, which names both
   Relation relation = Relation::equal;
@@ -79,6 +79,11 @@ struct InferSite {
   // The same of a <= b, and of a being a multiple of b; of 0 only 0 is one.
   void at_most(const Dim& a, const Dim& b, std::string_view what) const;
   void multiple_of(const Dim& a, const Dim& b, std::string_view what) const;
+  // The extent of two dims that broadcast, equal or one of them 1: as far as that is not known, a
+  // run is held to it.
+  Dim broadcast(const Dim& a, const Dim& b, std::string_view what) const;
+  // Requires that a is 1 or equals b.
+  void broadcasts_to(const Dim& a, const Dim& b, std::string_view what) const;
   Dim fresh() const { return fresh_symbol(); }
   // A symbol that stands for a long expression, so that shapes stay short; a number as it is.
   Dim define(const Dim& expression) const;

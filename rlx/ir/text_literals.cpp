@@ -86,8 +86,9 @@ class DimParser {
     if (function == "mod") return result([&] { return mod(a.dim, b.dim); });
     if (function == "min") return result([&] { return min(a.dim, b.dim); });
     if (function == "max") return result([&] { return max(a.dim, b.dim); });
+    if (function == "broadcast") return result([&] { return broadcast(a.dim, b.dim); });
     in_.fail_at(start, "there is no function '", function,
-                "' of dimensions; there are floor_div, mod, min, max");
+                "' of dimensions; there are floor_div, mod, min, max, broadcast");
   }
 
   Expression signed_by(bool negative, const Expression& x) {

@@ -513,7 +513,8 @@ TEST(TextForm, ErrorsSayWhereAndWhat) {
       {"%0 = input @\"x\" : f32[2", "2:24: expected ',' or ']', found the end of the text"},
       {"%0 = input @\"x\" : f32[-2]", "2:23: an extent cannot be -2"},
       {"%0 = input @\"x\" : f32[sum(a, b)]",
-       "2:23: there is no function 'sum' of dimensions; there are floor_div, mod, min, max"},
+       "2:23: there is no function 'sum' of dimensions; there are floor_div, mod, min, max, "
+       "broadcast"},
       {"%0 = input @\"x\" : f32[9223372036854775807 + 1]",
        "2:46: a size of 9223372036854775807 + 1 does not fit 64 bits"},
       {"%0 = input @\"x\" : f32[floor_div(-9223372036854775808, -1)]",

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/strided.h"
@@ -77,9 +78,8 @@ void check_broadcast(const InferSite& site, size_t i, const Dims& scores) {
   require(fits && rank(type) <= 4, "attention: ", name, " is ", type, ", it needs ",
           i == 3 ? "floats or bools" : "bools", " that broadcast to ", scores);
   for (size_t d = 0; d < type.shape.size(); ++d)
-    if (!type.shape[d].is(1))
-      site.equal(type.shape[d], scores[d + 4 - type.shape.size()],
-                 text(name, ' ', type, " does not broadcast to ", scores));
+    site.broadcasts_to(type.shape[d], scores[d + 4 - type.shape.size()],
+                       text(name, ' ', type, " does not broadcast to ", scores));
 }
 
 Types infer(const InferSite& site) {
@@ -105,16 +105,6 @@ Types infer(const InferSite& site) {
   return {{q.dtype, form.result()}};
 }
 
-Dims bias_strides(const Operand& bias) {
-  Dims strides;
-  const size_t extra = 4 - bias.shape.size();
-  for (size_t d = 0; d < 4; ++d) {
-    const bool repeated = d < extra || bias.shape[d - extra].is(1);
-    strides.push_back(repeated ? Dim(0) : bias.layout.strides[d - extra]);
-  }
-  return strides;
-}
-
 Operand whole(const Tensor& x) { return {0, x.type(), Access::read}; }
 
 void reference(const ReferenceSite& site) {
@@ -130,7 +120,8 @@ void reference(const ReferenceSite& site) {
     return concrete(form.strides(whole(x).layout, of_size));
   };
   const auto repeats = [&](size_t i) {
-    return site.has(i) ? concrete(bias_strides(whole(site.in(i)))) : Shape{0, 0, 0, 0};
+    return site.has(i) ? concrete(broadcast(whole(site.in(i)), form.scores()).layout.strides)
+                       : Shape{0, 0, 0, 0};
   };
   const Shape q_strides = strides(q, size), k_strides = strides(k, size),
               v_strides = strides(v, value_size), y_strides = strides(site.out(), value_size),
@@ -248,8 +239,9 @@ Dispatch common(const LowerSite& site, const AttentionForm& form, const Dim& spl
     const std::string name = i == 3 ? "bias" : "mask";
     if (site.has(i))
       dispatch.operands.push_back(LowerSite::named(flat(site.inputs[i]), name, Access::read));
-    dispatch.params.emplace_back(name + "_strides",
-                                 site.has(i) ? bias_strides(site.inputs[i]) : Dims{0, 0, 0, 0});
+    dispatch.params.emplace_back(
+        name + "_strides",
+        site.has(i) ? broadcast(site.inputs[i], form.scores()).layout.strides : Dims{0, 0, 0, 0});
     dispatch.params.emplace_back(name + "_first",
                                  site.has(i) ? site.inputs[i].layout.offset : Dim(0));
   }

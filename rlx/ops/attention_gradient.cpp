@@ -165,8 +165,14 @@ Gradients attention_gradient(const GradientSite& site) {
     return reshape(transpose(reshape(dx, Dims{s[0], s[1] * s[2], s[3], s[4]}), {0, 2, 1, 3}),
                    like.shape());
   };
+  // Bias and mask have an axis once, or as long as the scores have it: one that may be 1 in a run
+  // is repeated, since blocks take parts of it.
   const auto given = [&](size_t i) {
-    return site.inputs.size() > i && site.in(i).present() ? site.in(i) : Value{};
+    if (site.inputs.size() <= i || !site.in(i).present()) return Value{};
+    Dims shape = site.in(i).shape();
+    for (size_t d = 0; d < shape.size(); ++d)
+      if (!shape[d].is(1)) shape[d] = form.scores()[d + 4 - shape.size()];
+    return shape == site.in(i).shape() ? site.in(i) : expand(site.in(i), shape);
   };
   const AttentionHeads results{form.q.batches, form.q.heads, form.q.length, form.v.size};
   const Block whole{grouped(q, sharing, form.q),
@@ -190,7 +196,7 @@ Gradients attention_gradient(const GradientSite& site) {
   gradients[0] = ungrouped(all.dq, q);
   gradients[1] = ungrouped(all.dk, site.in(1));
   gradients[2] = ungrouped(all.dv, site.in(2));
-  if (all.dbias.present()) gradients[3] = all.dbias;
+  if (all.dbias.present()) gradients[3] = unbroadcast(all.dbias, site.in(3));
   return gradients;
 }
 

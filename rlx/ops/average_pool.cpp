@@ -82,7 +82,7 @@ Steps lower_sum(const LowerSite& site, const std::string& term, const std::strin
   const Dims &x = site.in(0).shape, &y = site.out().shape;
   const Pool pool(site.node.op->name, site.attrs(), x.size() - 2);
   Dispatch dispatch = pool_dispatch(site, "sum_pool", pool.slide_over(x, y), count(y));
-  dispatch.kernel.includes.push_back(library("functions"));
+  for (const char* name : {"functions", "power"}) dispatch.kernel.includes.push_back(library(name));
   dispatch.operands = {site.read("x", 0), site.write("y")};
   const std::array<Dim, 3> ends = padded_ends(pool, x);
   dispatch.params.emplace_back("padded_end", Dims(ends.begin(), ends.end()));

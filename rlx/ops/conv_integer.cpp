@@ -22,8 +22,8 @@ Types infer(const InferSite& site) {
     const TensorType& zero = site.in(3);
     require(zero.dtype == w.dtype && rank(zero) < 2, "conv_integer: w_zero is ", zero,
             ", it needs to be ", w.dtype, "[] or one per output channel");
-    if (rank(zero) == 1 && !zero.shape[0].is(1))
-      site.equal(zero.shape[0], w.shape[0], text("w_zero ", zero, " does not fit w ", w));
+    if (rank(zero) == 1)
+      site.broadcasts_to(zero.shape[0], w.shape[0], text("w_zero ", zero, " does not fit w ", w));
   }
   return {{DType::i32, convolution_shape(site)}};
 }

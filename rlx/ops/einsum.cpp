@@ -134,8 +134,19 @@ Labelled without_ones(const Labelled& x, const Labelled& other) {
   return y;
 }
 
+// Where only a run can tell whether an extent is 1, it is repeated to that of both.
+Labelled repeated(const Labelled& x, const Labelled& other) {
+  Dims shape = x.value.shape();
+  for (const int label : x.labels)
+    if (Dim& dim = shape[size_t(x.axis(label))];
+        other.has(label) && !(dim.is_number() && other.dim(label).is_number()))
+      dim = broadcast(dim, other.dim(label));
+  return {shape == x.value.shape() ? x.value : expand(x.value, shape), x.labels};
+}
+
 Labelled contracted(const Labelled& left, const Labelled& right, const std::set<int>& needed) {
-  Labelled a = without_ones(left, right), b = without_ones(right, left);
+  const Labelled own_a = without_ones(left, right), own_b = without_ones(right, left);
+  Labelled a = repeated(own_a, own_b), b = repeated(own_b, own_a);
   std::set<int> wanted_a = needed, wanted_b = needed;
   wanted_a.insert(b.labels.begin(), b.labels.end());
   wanted_b.insert(a.labels.begin(), a.labels.end());

@@ -17,7 +17,8 @@ Dims broadcast_shapes(const InferSite& site, const Dims& a, const Dims& b);
 // Whether a tensor of the dtype has these elements as they are; what does not fit one wraps.
 bool all_fit(const HostValue& value, DType dtype);
 
-// The gradient of a broadcast: `dy` summed over the axes along which `like` was repeated.
+// The gradient of a broadcast: `dy` summed over the axes along which `like` was repeated, or may
+// have been in a run.
 Value unbroadcast(Value dy, Value like);
 
 }  // namespace rlx

@@ -72,6 +72,13 @@ Gradients remainder_gradient(Site s) {
   return {unbroadcast(s.dy(), x), unbroadcast(s.dy() * round((s.y() - x) / y), y)};
 }
 
+// As PyTorch has it: equals share, and beside a NaN both have all. `x_loses` and `y_loses` tell
+// where the other one is the result.
+Gradients extreme_gradient(Site s, Value x_loses, Value y_loses) {
+  const Value x = s.in(0), y = s.in(1), shared = where(equal(x, y), 0.5 * s.dy(), s.dy());
+  return {unbroadcast(if_false(x_loses, shared), x), unbroadcast(if_false(y_loses, shared), y)};
+}
+
 }  // namespace
 
 std::vector<OpDef> rows::binary_rows() {
@@ -133,9 +140,7 @@ std::vector<OpDef> rows::binary_rows() {
       op<kNumbers>({.name = "max",
                     .wgsl = {"max_or_nan(x, y)", "max(x, y)", "max(x, y)"},
                     .gradient = [](Site s) -> Gradients {
-                      const Value x = s.in(0), y = s.in(1), first = greater_equal(x, y);
-                      return {unbroadcast(if_true(first, s.dy()), x),
-                              unbroadcast(if_false(first, s.dy()), y)};
+                      return extreme_gradient(s, less(s.in(0), s.in(1)), less(s.in(1), s.in(0)));
                     },
                     .safe_i64 = true,
                     .on_dims = [](const Dim* x) -> std::optional<Dim> { return max(x[0], x[1]); }},
@@ -143,9 +148,7 @@ std::vector<OpDef> rows::binary_rows() {
       op<kNumbers>({.name = "min",
                     .wgsl = {"min_or_nan(x, y)", "min(x, y)", "min(x, y)"},
                     .gradient = [](Site s) -> Gradients {
-                      const Value x = s.in(0), y = s.in(1), first = less_equal(x, y);
-                      return {unbroadcast(if_true(first, s.dy()), x),
-                              unbroadcast(if_false(first, s.dy()), y)};
+                      return extreme_gradient(s, less(s.in(1), s.in(0)), less(s.in(0), s.in(1)));
                     },
                     .safe_i64 = true,
                     .on_dims = [](const Dim* x) -> std::optional<Dim> { return min(x[0], x[1]); }},
@@ -159,8 +162,8 @@ std::vector<OpDef> rows::binary_rows() {
                       return {unbroadcast(dx, x), unbroadcast(dy, y)};
                     },
                     .onnx = "Pow",
-                    .includes = {"functions", "integers"},
-                    .ulps = 256},
+                    .includes = {"functions", "power", "integers"},
+                    .ulps = 8},
                    [](auto x, auto y) { return power_of(x, y); }),
   };
 }

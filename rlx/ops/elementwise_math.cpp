@@ -73,7 +73,10 @@ std::vector<OpDef> rows::math_rows() {
                   [](auto x) { return std::expm1(x); }),
       op<kFloats>({.name = "sqrt",
                    .wgsl = "sqrt_f32(x)",
-                   .gradient = [](Site s) -> Gradients { return {0.5 * s.dy() / s.y()}; },
+                   .gradient = [](Site s) -> Gradients {
+                     // What asks for nothing gets nothing, at 0 too: the norm of a vector of zeros.
+                     return {if_false(equal(s.dy(), scalar(s.dy(), 0)), 0.5 * s.dy() / s.y())};
+                   },
                    .onnx = "Sqrt",
                    .includes = {"functions"},
                    .ulps = 4},
@@ -104,7 +107,7 @@ std::vector<OpDef> rows::math_rows() {
                   [](auto x) { return std::floor(x); }),
       op<kFloats>({.name = "ceil", .wgsl = "ceil(x)", .gradient = flat, .onnx = "Ceil"},
                   [](auto x) { return std::ceil(x); }),
-      // Straight through: the gradient of what it rounds.
+      // Straight through, as quantisation wants it, where the slope of the steps is 0.
       op<kFloats>({.name = "round",
                    .wgsl = "round(x)",
                    .gradient = [](Site s) -> Gradients { return {s.dy()}; },

@@ -207,23 +207,33 @@ Dims broadcast_shapes(const InferSite& site, const Dims& a, const Dims& b) {
   Dims shape = longer;
   for (size_t i = 0; i < shorter.size(); ++i) {
     Dim& dim = shape[longer.size() - shorter.size() + i];
-    const Dim& other = shorter[i];
-    if (other.is(1)) continue;
-    if (!dim.is(1)) site.equal(dim, other, text("cannot broadcast ", a, " with ", b));
-    if (dim.is(1) || other.is_number()) dim = other;
+    if (dim == shorter[i]) continue;
+    dim = site.broadcast(dim, shorter[i], text("cannot broadcast ", a, " with ", b));
   }
   return shape;
 }
 
 Value unbroadcast(Value dy, Value like) {
-  const size_t extra = dy.shape().size() - like.shape().size();
+  const Dims &to = dy.shape(), &from = like.shape();
+  const size_t extra = to.size() - from.size();
   Ints axes, leading;
-  for (size_t d = 0; d < dy.shape().size(); ++d) {
+  Dims parted;
+  for (size_t d = 0; d < to.size(); ++d) {
+    const bool once = d < extra || (from[d - extra].is(1) && !to[d].is(1));
+    const bool whole = !once && (from[d - extra] == to[d] || from[d - extra].is_number());
     if (d < extra) leading.push_back(static_cast<int64_t>(d));
-    if (d < extra || (like.shape()[d - extra].is(1) && !dy.shape()[d].is(1)))
-      axes.push_back(static_cast<int64_t>(d));
+    if (!whole) axes.push_back(static_cast<int64_t>(parted.size()));
+    // Only the run knows whether it was repeated: as often as its extent is in the result's, once
+    // or 1 into all. An extent of 0 was not.
+    const bool asks = !once && !whole;
+    if (asks) parted.push_back(floor_div(to[d], larger(from[d - extra], 1)));
+    parted.push_back(asks ? from[d - extra] : to[d]);
   }
   if (axes.empty()) return dy;
+  if (parted.size() > to.size()) {
+    const Value summed = sum(reshape(dy, parted), axes);
+    return summed.shape() == from ? summed : reshape(summed, from);
+  }
   if (axes.size() == leading.size()) return sum(dy, axes);
   const Value summed = sum(dy, axes, true);
   return leading.empty() ? summed : squeeze(summed, leading);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
 
@@ -29,12 +30,10 @@ Dim expanded(const InferSite& site, const Dim& from, const Dim& wanted, const Di
   if (wanted.is(1) || wanted.is(-1) || wanted == from) return from;
   if (from.is(1)) return wanted;
   const std::string what = text(site.in(0), " cannot become ", shape);
-  if (!wanted.is_number() && may_be_negative(wanted)) {  // an element of a run, which may be 1
-    site.equal(larger(from, wanted), from, what);
-    return from;
-  }
-  site.equal(from, wanted, what);
-  return from.is_number() ? from : wanted;
+  // An element of a run may be -1, which is then as good as 1.
+  const bool is_element = !wanted.is_number() && may_be_negative(wanted);
+  if (is_element) site.at_most(-1, wanted, what);
+  return site.broadcast(from, is_element ? max(wanted, Dim(0) - wanted) : wanted, what);
 }
 
 Types infer(const InferSite& site) {
@@ -86,16 +85,9 @@ std::optional<HostValue> symbolic(const InferSite& site) {
   return value;
 }
 
-// The sum over what was repeated.
 Gradients gradient(const GradientSite& site) {
-  const Dims &from = site.in(0).shape(), &to = site.y().shape();
-  const size_t extra = to.size() - from.size();
-  Ints axes;
-  for (size_t d = 0; d < to.size(); ++d)
-    if (d < extra || (from[d - extra].is(1) && !to[d].is(1)))
-      axes.push_back(static_cast<int64_t>(d));
   Gradients gradients(site.inputs.size());
-  gradients[0] = axes.empty() ? site.dy() : reshape(sum(site.dy(), axes), from);
+  gradients[0] = unbroadcast(site.dy(), site.in(0));
   return gradients;
 }
 

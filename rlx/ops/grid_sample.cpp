@@ -2,6 +2,8 @@
 // and 1 being the edges of the picture, or with `align_corners` the middles of its outermost
 // elements. Modes, and what lies outside, are ONNX's and PyTorch's.
 
+#include "rlx/ops/grid_sample.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -143,8 +145,8 @@ const OpDef& grid_sample_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .gradient = grid_sample_gradient,
       .accuracy = {64, 1e-5},
-      .gradient_reason = "grid_sample is here to run models, not to train them",
       .onnx = "GridSample",
   };
   return op;

@@ -422,6 +422,54 @@ Gradients gradient(const GradientSite& site) {
   return gradients;
 }
 
+// How often the body of a while_loop ran: as many rows as it stacks. One that stacks nothing runs
+// once more, stacking its condition.
+Value iterations_of(const GradientSite& site, const Form& form) {
+  Value stack = form.stacked > 0 ? site.y(form.carried) : Value{};
+  if (!stack) {
+    Graph counting;
+    Values given;
+    for (const Value& input : body_inputs(form.body))
+      given.push_back(counting.input(input.producer().name, input.type()));
+    const Values outputs = inline_body(form.body, given, counting);
+    for (size_t i = 0; i < outputs.size(); ++i) counting.output(text("next", i), outputs[i]);
+    counting.output("ran", outputs[0]);
+    Attrs attrs = site.attrs();
+    attrs.set("body", shared_graph(std::move(counting)));
+    stack = results_of(site.y().apply(*site.node.op, site.inputs, attrs)).back();
+  }
+  return squeeze(slice(shape_of(stack), Ints{0}, Ints{1}), {0});
+}
+
+// By then it is known how often the body ran: the gradient of a loop that runs so often.
+Gradients while_gradient(const GradientSite& site) {
+  const Form form(*site.node.op, site.inputs.size(), site.attrs());
+  Graph body;
+  Values given;
+  for (const Value& input : body_inputs(form.body))
+    given.push_back(given.size() == 1 ? body.constant(Tensor::scalar(DType::boolean, 1))
+                                      : body.input(input.producer().name, input.type()));
+  const Values outputs = inline_body(form.body, given, body);
+  for (size_t i = 1; i < outputs.size(); ++i) body.output(text("next", i), outputs[i]);
+  const auto first = site.inputs.begin() + static_cast<int64_t>(form.first),
+             captured = first + static_cast<int64_t>(form.carried);
+  const Values again = loop(iterations_of(site, form), {first, captured}, std::move(body),
+                            {.captured = {captured, site.inputs.end()}});
+  Values ys, seeds, xs;
+  for (size_t i = 0; i < again.size(); ++i) {
+    if (!site.result_gradients[i] || !is_float(again[i].dtype())) continue;
+    ys.push_back(again[i]);
+    seeds.push_back(*site.result_gradients[i]);
+  }
+  std::vector<size_t> at;
+  for (size_t i = form.first; i < site.inputs.size(); ++i)
+    if (is_float(site.in(i).dtype())) xs.push_back(site.in(i)), at.push_back(i);
+  Gradients gradients(site.inputs.size());
+  const Values dxs = site.sweep(ys, seeds, xs);
+  for (size_t i = 0; i < dxs.size(); ++i) gradients[at[i]] = dxs[i];
+  return gradients;
+}
+
 }  // namespace
 
 const OpDef& loop_op() {
@@ -451,7 +499,7 @@ const OpDef& while_loop_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
-      .gradient_reason = "how often the body ran is not kept",
+      .gradient = while_gradient,
       .onnx = "Loop",
   };
   return op;

@@ -1,6 +1,6 @@
 // y = a . b from registers alone: each invocation computes ROWS rows of 4 columns. Lanes lie along
 // the columns, so that all of them read the same a and neighbours read neighbouring b.
-// Constants: ROWS. Includes: product.
+// Constants: ROWS, LONG. Includes: product.
 
 const COLUMNS = 4u * WORKGROUP;
 
@@ -27,13 +27,29 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let at_n = batch * params.n + columns;
 
   var sums: array<vec4<T>, ROWS>;
-  for (var k = params.k_first; k < params.k_end; k++) {
-    let b = vec4<T>(b_value(b_at.x, at_n.x), b_value(b_at.y, at_n.y), b_value(b_at.z, at_n.z), b_value(b_at.w, at_n.w));
-    b_at += params.b_row;
-    for (var r = 0u; r < ROWS; r++) {
-      sums[r] += a_value(a_at[r], first_m + r) * b;
-      a_at[r] += params.a_column;
+  var totals: array<vec4<T>, ROWS>;  // of whole blocks, and what these have lost: see product.wgsl
+  var rests: array<vec4<T>, ROWS>;
+  for (var k = params.k_first; k < params.k_end;) {
+    let end = block_end(k);
+    for (; k < end; k++) {
+      let b = vec4<T>(b_value(b_at.x, at_n.x), b_value(b_at.y, at_n.y), b_value(b_at.z, at_n.z), b_value(b_at.w, at_n.w));
+      b_at += params.b_row;
+      for (var r = 0u; r < ROWS; r++) {
+        sums[r] += a_value(a_at[r], first_m + r) * b;
+        a_at[r] += params.a_column;
+      }
     }
+    if (LONG) {
+      for (var r = 0u; r < ROWS; r++) {
+        let total = totals[r] + sums[r];
+        rests[r] += lost(totals[r], sums[r], total);
+        totals[r] = total;
+        sums[r] = vec4<T>();
+      }
+    }
+  }
+  if (LONG) {
+    for (var r = 0u; r < ROWS; r++) { sums[r] = with_rest(totals[r], rests[r]); }
   }
 
   for (var r = 0u; r < ROWS; r++) {

@@ -34,10 +34,9 @@ void require_zero(const InferSite& site, size_t i, const TensorType& of, bool pe
   const Dims own = zero_dims(zero, per_row ? 1 : 2);
   Dims outer = of.shape;
   outer.erase(outer.end() - (per_row ? 1 : 2));
-  for (size_t d = 0; d < own.size(); ++d) {
-    const Dim& extent = outer[outer.size() - own.size() + d];
-    if (!own[d].is(1)) site.equal(own[d], extent, text(name, ' ', zero, " does not fit ", of));
-  }
+  for (size_t d = 0; d < own.size(); ++d)
+    site.broadcasts_to(own[d], outer[outer.size() - own.size() + d],
+                       text(name, ' ', zero, " does not fit ", of));
 }
 
 Types infer(const InferSite& site) {

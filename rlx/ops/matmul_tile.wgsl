@@ -1,6 +1,6 @@
 // y = a . b with tiles of both in shared memory: a workgroup of 16 x 16 computes 64 x 64 elements,
 // 4 x 4 of them in each invocation's registers.
-// Constants: WORKGROUP = 256. Includes: product.
+// Constants: WORKGROUP = 256, LONG. Includes: product.
 
 const TILE = 64u;
 const DEPTH = 16u;
@@ -41,6 +41,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   var sums1 = vec4<T>();
   var sums2 = vec4<T>();
   var sums3 = vec4<T>();
+  var totals: array<vec4<T>, 4>;  // of whole blocks, and what these have lost: see product.wgsl
+  var rests: array<vec4<T>, 4>;
   for (var depth = params.k_first; depth < params.k_end; depth += DEPTH) {
     workgroupBarrier();  // the last tiles may still be read
     for (var part = 0u; part < 4u; part++) {
@@ -60,6 +62,24 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
       sums2 += tile_a[at + 2u] * b;
       sums3 += tile_a[at + 3u] * b;
     }
+    if (LONG && ((depth - params.k_first) % BLOCK == BLOCK - DEPTH || depth + DEPTH >= params.k_end)) {
+      let blocks = array<vec4<T>, 4>(sums0, sums1, sums2, sums3);
+      for (var r = 0u; r < 4u; r++) {
+        let total = totals[r] + blocks[r];
+        rests[r] += lost(totals[r], blocks[r], total);
+        totals[r] = total;
+      }
+      sums0 = vec4<T>();
+      sums1 = vec4<T>();
+      sums2 = vec4<T>();
+      sums3 = vec4<T>();
+    }
+  }
+  if (LONG) {
+    sums0 = with_rest(totals[0], rests[0]);
+    sums1 = with_rest(totals[1], rests[1]);
+    sums2 = with_rest(totals[2], rests[2]);
+    sums3 = with_rest(totals[3], rests[3]);
   }
 
   let row = first_row + lane_row * 4u;

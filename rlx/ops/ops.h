@@ -9,6 +9,10 @@
 namespace rlx {
 
 // Elementwise, one element at a time: rows of the tables in elementwise_*.cpp. Operands broadcast.
+// Gradients where there is no slope are those PyTorch has: relu, abs, sign and hard_sigmoid have 0
+// at their kinks, hard_swish 0 at -3 and 1 at 3, clip all of it at both ends, leaky_relu, prelu and
+// elu at 0 that of the negative side; maximum and minimum give half to each of two equals. floor,
+// ceil and sign have 0 everywhere, round has not.
 Value neg(Value x);
 Value abs(Value x);
 Value sign(Value x);
@@ -22,7 +26,9 @@ Value reciprocal(Value x);
 Value erf(Value x);
 Value floor(Value x);
 Value ceil(Value x);
-Value round(Value x);  // half to even
+// Half to even. Its gradient is straight through, that of x; round(stop_gradient(x)) has the exact
+// one, 0.
+Value round(Value x);
 Value clip(Value x, double min, double max);
 Value sin(Value x);
 Value cos(Value x);
@@ -87,7 +93,8 @@ Value stop_gradient(Value x);  // x, which no gradient passes
 // A constant of x's graph and dtype, to write expressions with: scalar(x, 2) * x.
 Value scalar(Value like, double value);
 
-// Reductions over any axes; none given means all. Kept axes have length 1.
+// Reductions over any axes; none given means all. Kept axes have length 1. The gradient of an
+// extreme is shared by those that are equal, as PyTorch's amax has it; l1 and l2 have 0 at 0.
 Value sum(Value x, const Ints& axes = {}, bool keep = false);
 Value mean(Value x, const Ints& axes = {}, bool keep = false);
 Value reduce_max(Value x, const Ints& axes = {}, bool keep = false);
@@ -230,7 +237,8 @@ Value sample(Value logits, Value seed, Value step, const SampleOptions& options 
 
 // Quantisation: round(x / scale) + zero_point, saturated, and back. The zero point may be absent.
 // `scale` has one element, or one for each index of `axis`, or (block > 0) one for each block of
-// indices along it.
+// indices along it. Gradients are straight through where quantise does not saturate, and none where
+// it does: both together have those of fake_quantise.
 struct QuantiseOptions {
   DType to = DType::u8;  // where no zero point tells
   int64_t axis = 1;
@@ -352,6 +360,10 @@ struct ResizeOptions {
   Floats roi = {};                              // starts and ends, for tf_crop_and_resize
   bool antialias = false, exclude_outside = false;
   double cubic_a = -0.75, outside_value = 0;
+  // As ONNX is written: scales are the fractions they stand for, coordinates exact numbers, and
+  // align_corners has its last corner at scale * extent. Otherwise as onnxruntime and PyTorch
+  // compute: nearest finds its coordinates in f32, and the last corner is the last element.
+  bool exact = false;
 };
 // Along the axes to `sizes`, or where there are none by options.scales.
 Value resize(Value x, const Dims& sizes, const ResizeOptions& options = {});

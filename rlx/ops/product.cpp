@@ -4,6 +4,7 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
+#include "rlx/ops/row_kernel.h"
 #include "rlx/ops/strided.h"
 
 namespace rlx {
@@ -172,17 +173,18 @@ struct Shape2 {
 Shape2 choose_kernel(const LowerSite& site, const Product& product, Dispatch& dispatch) {
   const bool software = site.traits.device_class == DeviceClass::software;
   const int64_t variant = site.choices.get("matmul.variant", software ? registers : shared_tiles);
+  const Constant is_long{"LONG", !product.k.is_number() || product.k.number() >= kLongRow};
   const bool few_rows = product.m.is_number() && product.m.number() < 8;
   if (variant == shared_tiles && !few_rows) {
     dispatch.kernel = kernel("matmul_tile", {"product"});
-    dispatch.constants = {{"WORKGROUP", int64_t{256}}};
+    dispatch.constants = {{"WORKGROUP", int64_t{256}}, is_long};
     return {64, 64};
   }
   int64_t rows = site.choices.get("matmul.rows", 8);
   if (product.m.is_number()) rows = std::clamp<int64_t>(product.m.number(), 1, rows);
   const int64_t lanes = site.choices.get("matmul.lanes", software ? 8 : 64);
   dispatch.kernel = kernel("matmul", {"product"});
-  dispatch.constants = {{"WORKGROUP", lanes}, {"ROWS", rows}};
+  dispatch.constants = {{"WORKGROUP", lanes}, {"ROWS", rows}, is_long};
   return {rows, 4 * lanes};
 }
 
@@ -193,10 +195,9 @@ MatrixView matrix_view(const Operand& operand, const Dims& batch, bool transpose
   const size_t rank = shape.size(), extra = batch.size() + 2 - rank;
   MatrixView view{flat(operand), operand.layout.offset, {}, strides[rank - 2], strides[rank - 1]};
   if (transposed) std::swap(view.row_stride, view.column_stride);
-  for (size_t d = 0; d < batch.size(); ++d) {
-    const bool once = d < extra || (shape[d - extra].is(1) && !batch[d].is(1));
-    view.batch_strides.push_back(once ? Dim(0) : strides[d - extra]);
-  }
+  for (size_t d = 0; d < batch.size(); ++d)
+    view.batch_strides.push_back(
+        d < extra ? Dim(0) : repeating_stride(strides[d - extra], shape[d - extra], batch[d]));
   return view;
 }
 
@@ -214,6 +215,12 @@ Steps lower_product(const LowerSite& site, Product product) {
     dispatch.kernel.includes.push_back(include);
   dispatch.prelude = product.finish_functions;
   dispatch.prelude.push_back(text("alias T = ", type, ";"));
+  // What an infinity has lost is not a number; integers lose nothing.
+  dispatch.prelude.emplace_back(
+      type == "f32" ? "fn with_rest(sum: vec4<T>, rest: vec4<T>) -> vec4<T> {\n"
+                      "  let exponents = bitcast<vec4<u32>>(sum) & vec4<u32>(0x7f800000u);\n"
+                      "  return select(sum + rest, sum, exponents == vec4<u32>(0x7f800000u));\n}"
+                    : "fn with_rest(sum: vec4<T>, rest: vec4<T>) -> vec4<T> { return sum; }");
   dispatch.prelude.push_back(
       text("fn a_value(i: u32, row: u32) -> T { return ", product.a_value, "; }"));
   dispatch.prelude.push_back(
@@ -265,7 +272,8 @@ Steps lower_product(const LowerSite& site, Product product) {
                      {"a_column", product.a.column_stride},
                      {"b_first", product.b.offset},
                      {"b_row", product.b.row_stride},
-                     {"b_column", product.b.column_stride}};
+                     {"b_column", product.b.column_stride},
+                     {"zero", 0}};
   dispatch.workgroups = ceil_div(part.m.count(), block.rows) *
                         ceil_div(part.n.count(), block.columns) * part.batch.count();
   dispatch.repeat = part.shards;

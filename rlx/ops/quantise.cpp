@@ -37,9 +37,11 @@ void require_fits(const InferSite& site, size_t i) {
   bool fits = other.size() <= shape.size();
   for (size_t d = 0; fits && d < other.size(); ++d)
     fits = other[d].is(1) || !shape[d + shape.size() - other.size()].is(1);
-  if (fits) broadcast_shapes(site, shape, other);  // holds a run to dims that are not known yet
   require(fits, site.op.name, ": ", site.op.inputs.names[i], ' ', site.in(i),
           " does not broadcast to x ", site.in(0));
+  for (size_t d = 0; d < other.size(); ++d)
+    site.broadcasts_to(other[d], shape[d + shape.size() - other.size()],
+                       text("cannot broadcast ", other, " to ", shape));
 }
 
 // ---- Types ----
@@ -177,14 +179,31 @@ Steps lower_fake(const LowerSite& site) {
 }
 
 // ---- Gradients ----
+// The integers between quantise and dequantise have gradients of floats: of steps. Both together
+// then have those of fake_quantise, and what else makes such integers must have a rule or is an
+// Error.
+
+bool is_shifted(const GradientSite& site) { return site.inputs.size() > 2 && site.in(2).present(); }
+
+// Straight through where the result was not saturated, and none where it was.
+Gradients gradient_quantise(const GradientSite& site) {
+  const Value x = site.in(0), scale = site.in(1), steps = x / scale;
+  const Range range = range_of(site.attrs().get<DType>("to"));
+  const Value place = is_shifted(site) ? steps + cast(site.in(2), x.dtype()) : steps;
+  const Value inside = logical_and(greater_equal(place, scalar(x, range.low)),
+                                   less_equal(place, scalar(x, range.high)));
+  const Value dy = rows::if_true(inside, site.dy()), dx = dy / scale;
+  Gradients gradients{dx, unbroadcast(-dx * steps, scale)};
+  if (is_shifted(site)) gradients.emplace_back(unbroadcast(dy, site.in(2)));
+  return gradients;
+}
 
 Gradients gradient_dequantise(const GradientSite& site) {
-  const Value scale = site.in(1);
+  const Value scale = site.in(1), dx = site.dy() * scale;
   Value steps = cast(site.in(0), scale.dtype());
-  const bool shifted = site.inputs.size() > 2 && site.in(2).present();
-  if (shifted) steps = steps - cast(site.in(2), scale.dtype());
-  Gradients gradients(site.inputs.size());
-  gradients[1] = unbroadcast(site.dy() * steps, scale);
+  if (is_shifted(site)) steps = steps - cast(site.in(2), scale.dtype());
+  Gradients gradients{dx, unbroadcast(site.dy() * steps, scale)};
+  if (is_shifted(site)) gradients.emplace_back(unbroadcast(-dx, site.in(2)));
   return gradients;
 }
 
@@ -211,7 +230,7 @@ const OpDef& quantise_op() {
       .infer = infer_quantise,
       .reference = reference_quantise,
       .lower = lower_quantise,
-      .gradient_reason = "its result is an integer; fake_quantise has one",
+      .gradient = gradient_quantise,
       .onnx = "QuantizeLinear",
   };
   return op;

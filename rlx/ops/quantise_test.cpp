@@ -79,7 +79,7 @@ TEST(Quantise, ErrorsNameTheOpTheValueAndTheLimit) {
   EXPECT_EQ(error_of([&] { quantise(x, one, {}, {.to = DType::i32}); }),
             "quantise: makes i8, u8, i16 or u16, not i32");
   EXPECT_EQ(error_of([&] { quantise(x, scale); }),
-            "quantise: cannot broadcast [2, 3] with [4]: 3 and 4");
+            "quantise: cannot broadcast [4] to [2, 3]: 4 and 3");
   EXPECT_EQ(error_of([&] { quantise(x, one, {}, {.axis = 1, .block = 2}); }),
             "quantise: f32[] does not hold one for each block of 2 along axis 1 of f32[2, 3]");
   EXPECT_EQ(error_of([&] { dequantise(x, one); }),

@@ -210,7 +210,7 @@ const OpDef& mean_op() {
   static const OpDef op = reduction({.name = "mean",
                                      .onnx = "ReduceMean",
                                      .takes = Takes::floats,
-                                     .formula = {Fold::sum, "v", kMean},
+                                     .formula = {Fold::sum, "v", kMean, true},
                                      .floats =
                                          [](const Row& row, const FloatEnds&) {
                                            return total(row, [](double v) { return v; }) /
@@ -296,7 +296,7 @@ const OpDef& mean_square_op() {
   static const OpDef op = reduction({.name = "mean_square",
                                      .onnx = "",
                                      .takes = Takes::floats,
-                                     .formula = {Fold::sum, "v * v", kMean},
+                                     .formula = {Fold::sum, "v * v", kMean, true},
                                      .floats =
                                          [](const Row& row, const FloatEnds&) {
                                            return total(row, [](double v) { return v * v; }) /

@@ -16,6 +16,7 @@ struct ReduceFormula {
   Fold fold = Fold::sum;
   std::string map = "v";     // WGSL: the state that an element v is
   std::string finish = "v";  // the result that the state v of n elements is
+  bool averages = false;     // that is v / n, which may be in range where the sum is not
 };
 
 // Which axes an op's attribute `axes` names; none means all.

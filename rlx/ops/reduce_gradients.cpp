@@ -19,25 +19,27 @@ Value with_axes(Value y, const GradientSite& site) {
   return axes.empty() ? y : unsqueeze(y, axes);
 }
 
-// dy, with the reduced axes back, divided by the length of a row.
+// dy, with the reduced axes back, divided by the length of a row: by one extent after the other, in
+// floats, since their product may be more than an integer of a device, or a half, holds.
 Value mean_share(const GradientSite& site) {
   const Value x = site.in(0);
   const std::vector<bool> reduced = reduced_axes(site.node.op->name, site.attrs(), x.type());
-  Dim row_length = 1;
-  Value factors;  // of the row's length that only a run knows
+  const DType wide = bytes_of(x.dtype()) < 4 ? DType::f32 : x.dtype();
+  Value share = with_axes(site.dy(), site);
+  if (share.dtype() != wide) share = cast(share, wide);
+  double row_length = 1;
   for (size_t d = 0; d < reduced.size(); ++d) {
     if (!reduced[d]) continue;
     if (x.shape()[d].is_number()) {
-      row_length = row_length * x.shape()[d];
+      row_length *= static_cast<double>(x.shape()[d].number());
       continue;
     }
     const int64_t at = static_cast<int64_t>(d);
     const Value extent = squeeze(slice(shape_of(x), Ints{at}, Ints{at + 1}), {0});
-    factors = factors ? factors * extent : extent;
+    share = share / cast(extent, wide);
   }
-  Value share = with_axes(site.dy(), site) / scalar(x, static_cast<double>(row_length.number()));
-  if (factors) share = share / cast(factors, x.dtype());
-  return share;
+  share = share / scalar(share, row_length);
+  return share.dtype() == x.dtype() ? share : cast(share, x.dtype());
 }
 
 }  // namespace

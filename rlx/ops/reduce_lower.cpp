@@ -81,6 +81,29 @@ FoldText fold_text(Fold fold, DType dtype, const std::string& type) {
   }
 }
 
+constexpr const char* kResult =
+    "fn result_of(state: T, output: u32) -> Result { return finish(state); }";
+// Where the sum has left the range, once more and smaller: by one lane, since it is rare.
+constexpr const char* kAverage = R"(fn result_of(state: T, output: u32) -> Result {
+  if (!is_inf(state) && !is_nan(state)) { return finish(state); }
+  let start = output / params.chunks * params.row_length;
+  let begin = output % params.chunks * params.chunk_length;
+  let stop = min(begin + params.chunk_length, params.row_length);
+  var sum = 0.0;
+  var near = 0.0;
+  for (var i = begin; i < stop;) {
+    let end = i + min(stop - i, BLOCK);
+    var block = 0.0;
+    for (; i < end; i++) { block += map_element(load_x(start + i)) * 0x1p-40; }
+    near += block;
+    if ((end - begin) % (BLOCK * BLOCK) == 0u) {
+      sum += near;
+      near = 0.0;
+    }
+  }
+  return finish(sum + near) * 0x1p40;
+})";
+
 // The functions of a dispatch that takes elements (first) or states, and gives results (last) or
 // states.
 std::vector<std::string> functions_of(const ReduceFormula& formula, DType dtype, bool first,
@@ -88,15 +111,19 @@ std::vector<std::string> functions_of(const ReduceFormula& formula, DType dtype,
   const std::string element = device_storage(dtype, traits).compute;
   const std::string state = formula.fold == Fold::pair ? "vec2<f32>" : element;
   const FoldText fold = fold_text(formula.fold, dtype, element);
+  // Between dispatches, a sum that will be divided is kept this much smaller: chunks are no longer.
+  const std::string handed_on = formula.averages && first ? "v * 0x1p-12" : "v";
   return {text("alias T = ", state, ";"),
           text("fn identity() -> T { return ", fold.identity, "; }"),
           text("fn combine(a: T, b: T) -> T { return ", fold.combine, "; }"),
           text("fn map_element(v: ", first ? element : "T", ") -> T { return ",
                first ? formula.map : "v", "; }"),
           text("alias Result = ", last ? element : "T", ";"),
-          last ? text("fn finish(v: T) -> Result {\n  let n = f32(params.elements);\n  return ",
+          last ? text("fn finish(v: T) -> Result {\n  let n = f32(params.elements)",
+                      formula.averages && !first ? " * 0x1p-12" : "", ";\n  return ",
                       formula.finish, ";\n}")
-               : "fn finish(v: T) -> Result { return v; }"};
+               : text("fn finish(v: T) -> Result { return ", handed_on, "; }"),
+          formula.averages ? kAverage : kResult};
 }
 
 Kernel reduce_kernel(const ReduceFormula& formula, int64_t lanes) {
@@ -109,6 +136,8 @@ Kernel reduce_kernel(const ReduceFormula& formula, int64_t lanes) {
 }
 
 // ---- Dispatches ----
+
+bool is_long(const Dim& length) { return !length.is_number() || length.number() >= kLongRow; }
 
 // Rows cut into chunks, each of which makes one output.
 struct Chunks {
@@ -131,7 +160,9 @@ Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Oper
   Dispatch dispatch{
       .kernel = reduce_kernel(pass.formula, share.lanes),
       .operands = {rows.x, LowerSite::named(y, "y", Access::write)},
-      .constants = {{"WORKGROUP", share.workgroup}, {"LANES", share.lanes}},
+      .constants = {{"WORKGROUP", share.workgroup},
+                    {"LANES", share.lanes},
+                    {"LONG", is_long(pass.elements)}},
       .prelude = functions_of(pass.formula, pass.dtype, pass.first, pass.last, traits),
   };
   Dim first = 0, end = outputs;
@@ -187,7 +218,9 @@ Steps reduce_blocks(const LowerSite& site, const ReduceFormula& formula,
   Dispatch dispatch{
       .kernel = reduce_kernel(formula, share.lanes),
       .operands = {rows.x, y},
-      .constants = {{"WORKGROUP", share.workgroup}, {"LANES", share.lanes}},
+      .constants = {{"WORKGROUP", share.workgroup},
+                    {"LANES", share.lanes},
+                    {"LONG", is_long(length)}},
       .params = {{"first", 0},
                  {"end", rows.count},
                  {"output_base", first_of(spread, shards)},
@@ -234,17 +267,22 @@ std::optional<Steps> lower_in_blocks(const LowerSite& site, const ReduceFormula&
   return reduce_blocks(site, formula, reduced, *shards, spread);
 }
 
+int64_t bindable_chunk(const DeviceTraits& traits) { return shard_elements(4, traits) / 2; }
+
+// Can a row not be bound whole?
+bool is_too_long(const ReducedRows& rows, const DeviceTraits& traits) {
+  const bool shards = rows.x.contiguous() && !fits_binding(rows.x.dtype, rows.x.shape, traits);
+  return shards && (!rows.length.is_number() || rows.length.number() > bindable_chunk(traits));
+}
+
 // A long row, when there are few, is cut so that many workgroups share it; so is one that cannot be
 // bound whole.
 Chunks chunks_of(const ReducedRows& rows, const DeviceTraits& traits) {
   constexpr int64_t kChunk = 4096, kFewRows = 64;
   const bool few_rows = rows.count.is_number() && rows.count.number() < kFewRows;
   const bool long_rows = !rows.length.is_number() || rows.length.number() > kChunk;
-  const int64_t bindable = shard_elements(4, traits) / 2;
-  const bool shards = rows.x.contiguous() && !fits_binding(rows.x.dtype, rows.x.shape, traits);
-  const bool too_long = shards && (!rows.length.is_number() || rows.length.number() > bindable);
-  if (!too_long && !(few_rows && long_rows)) return {1, rows.length};
-  const int64_t length = std::min(kChunk, bindable);
+  if (!is_too_long(rows, traits) && !(few_rows && long_rows)) return {1, rows.length};
+  const int64_t length = std::min(kChunk, bindable_chunk(traits));
   return {max(ceil_div(rows.length, length), 1), length};
 }
 
@@ -256,20 +294,23 @@ Steps lower_reduction(const LowerSite& site, const ReduceFormula& formula) {
   if (grows && is_wide_integer(dtype)) return site.wide_integers_on_host();
   const std::vector<bool> reduced = reduced_axes(site.node.op->name, site.attrs(), site.in(0));
   if (auto steps = lower_in_blocks(site, formula, reduced)) return *std::move(steps);
-  const ReducedRows rows = rows_of(site.inputs[0], reduced);
-  const Chunks chunks = chunks_of(rows, site.traits);
-  if (chunks.count.is(1))
-    return reduce_chunks(rows, chunks, site.results[0], {formula, dtype, rows.length}, site.traits);
-
-  const TensorType type{state_dtype(formula, dtype), {rows.count, chunks.count}};
-  const Operand partial = site.temporary("y", type);
-  const ReducedRows partial_rows =
-      rows_of(LowerSite::named(partial, "x", Access::read), {false, true});
+  ReducedRows rows = rows_of(site.inputs[0], reduced);
+  const Dim elements = rows.length;
+  Chunks chunks = chunks_of(rows, site.traits);
+  bool first = true;
   Steps steps;
-  steps.add(reduce_chunks(rows, chunks, partial, {formula, dtype, rows.length, true, false},
+  while (!chunks.count.is(1)) {
+    const TensorType type{state_dtype(formula, dtype), {rows.count, chunks.count}};
+    const Operand partial = site.temporary("y", type);
+    steps.add(reduce_chunks(rows, chunks, partial, {formula, dtype, elements, first, false},
+                            site.traits));
+    rows = rows_of(LowerSite::named(partial, "x", Access::read), {false, true});
+    first = false;
+    const bool again = rows.length.is_number() && is_too_long(rows, site.traits);
+    chunks = again ? chunks_of(rows, site.traits) : Chunks{1, rows.length};
+  }
+  steps.add(reduce_chunks(rows, chunks, site.results[0], {formula, dtype, elements, first, true},
                           site.traits));
-  steps.add(reduce_chunks(partial_rows, {1, chunks.count}, site.results[0],
-                          {formula, dtype, rows.length, false, true}, site.traits));
   return steps;
 }
 

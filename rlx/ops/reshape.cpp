@@ -16,11 +16,10 @@ namespace {
 
 // dividend / divisor where it is a number times some of `dims`; found by trying, proved by
 // multiplying.
-std::optional<Dim> exact_quotient(const Dims& dims, const Dim& dividend, const Dim& divisor) {
-  SymbolValues trial;  // any values will do
+std::optional<Dim> exact_quotient(const Dims& dims, const Dim& dividend, const Dim& divisor) try {
+  SymbolValues trial;  // any values will do; equal ones broadcast where they meet
   for (const Dim& expression : {dividend, divisor})
-    for (const std::string& symbol : expression.symbols())
-      trial.emplace(symbol, 7 + 4 * int64_t(trial.size()));
+    for (const std::string& symbol : expression.symbols()) trial.emplace(symbol, 7);
   for (size_t subset = 0; subset < size_t{1} << std::min<size_t>(dims.size(), 8); ++subset) {
     Dim part = 1;
     for (size_t d = 0; d < dims.size(); ++d)
@@ -31,6 +30,8 @@ std::optional<Dim> exact_quotient(const Dims& dims, const Dim& dividend, const D
     if (quotient * divisor == dividend) return quotient;
   }
   return std::nullopt;
+} catch (const Error&) {
+  return std::nullopt;  // these values do not broadcast
 }
 
 // What the dims of `whole` leave for one more dim beside `parts`: [b, s, 768] to [b, s, -1, 64]

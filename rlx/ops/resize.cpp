@@ -116,7 +116,8 @@ Attrs attrs_of(const ResizeOptions& options) {
           {"rounding", options.rounding},   {"axes", options.axes},
           {"scales", options.scales},       {"roi", options.roi},
           {"antialias", options.antialias}, {"exclude_outside", options.exclude_outside},
-          {"cubic_a", options.cubic_a},     {"outside_value", options.outside_value}};
+          {"cubic_a", options.cubic_a},     {"outside_value", options.outside_value},
+          {"exact", options.exact}};
 }
 
 }  // namespace

@@ -50,6 +50,53 @@ TEST(Resize, RoundsTiesAsAsked) {
   expect_tensor(with("ceil"), {2}, {2, 4}, 2e-6);
 }
 
+// What onnxruntime 1.30 gives, whose coordinates are f32, and what the exact fractions give.
+TEST(Resize, NearestFindsItsCoordinatesInFloatsUnlessTheyAreToBeExact) {
+  const auto with = [](double scale, const char* coordinates, const char* rounding, bool exact) {
+    return elements(resized(numbered({37}, 0), {},
+                            {.coordinates = coordinates,
+                             .rounding = rounding,
+                             .scales = {double{static_cast<float>(scale)}},
+                             .exact = exact}));
+  };
+  EXPECT_EQ(
+      with(0.6, "asymmetric", "floor", false),
+      (Numbers{0, 1, 3, 5, 6, 8, 10, 11, 13, 14, 16, 18, 20, 21, 23, 24, 26, 28, 29, 31, 33, 35}));
+  EXPECT_EQ(
+      with(0.6, "asymmetric", "floor", true),
+      (Numbers{0, 1, 3, 5, 6, 8, 10, 11, 13, 15, 16, 18, 20, 21, 23, 25, 26, 28, 30, 31, 33, 35}));
+  EXPECT_EQ(
+      with(0.6, "half_pixel", "floor", false),
+      (Numbers{0, 2, 3, 5, 6, 8, 10, 11, 13, 15, 17, 18, 20, 22, 23, 25, 26, 28, 30, 32, 33, 35}));
+  EXPECT_EQ(with(0.3, "asymmetric", "floor", false),
+            (Numbers{0, 3, 6, 10, 13, 16, 20, 23, 26, 29, 33}));
+  EXPECT_EQ(with(0.3, "half_pixel", "round_prefer_ceil", false),
+            (Numbers{1, 5, 8, 11, 15, 18, 21, 24, 28, 31, 35}));
+  const Numbers larger = with(2.4, "asymmetric", "floor", false);
+  ASSERT_EQ(larger.size(), 88U);
+  EXPECT_EQ((Numbers{larger[36], larger[37], larger[60], larger[61], larger[72]}),
+            (Numbers{14, 15, 24, 25, 29}));
+  const Numbers sized =
+      elements(resized(numbered({5}, 0), {12}, {.coordinates = "asymmetric", .rounding = "floor"}));
+  EXPECT_EQ(sized, (Numbers{0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 4, 4}));
+}
+
+TEST(Resize, TheLastCornerIsTheLastElementUnlessItIsToBeExact) {
+  const auto with = [](bool exact) {
+    return elements(resized(
+        numbered({16}, 0), {},
+        {.mode = "linear", .coordinates = "align_corners", .scales = {0.6}, .exact = exact}));
+  };
+  EXPECT_EQ(with(false), (Numbers{0, 1.875, 3.75, 5.625, 7.5, 9.375, 11.25, 13.125, 15}));
+  EXPECT_NEAR(with(true).back(), 8 * 15 / 8.6, 1e-5);
+  // ONNX's own example.
+  expect_tensor(
+      resized(
+          numbered({2, 4}), {},
+          {.mode = "linear", .coordinates = "align_corners", .scales = {0.6, 0.6}, .exact = true}),
+      {1, 2}, {1, 3.142857}, 2e-6);
+}
+
 TEST(Resize, LinearWeighsNeighbours) {
   const Tensor square = numbered({2, 2});
   expect_tensor(resized(square, {}, {.mode = "linear", .scales = {2, 2}}), {4, 4},
@@ -60,12 +107,6 @@ TEST(Resize, LinearWeighsNeighbours) {
       {4, 4}, {1, 4.0 / 3, 5.0 / 3, 2, 5.0 / 3, 2, 7.0 / 3, 8.0 / 3});
   expect_tensor(resized(numbered({2, 4}), {}, {.mode = "linear", .scales = {0.6, 0.6}}), {1, 2},
                 {2.6666665, 4.3333331}, 2e-6);
-}
-
-TEST(Resize, TheLastCornerIsThatOfTheScaledExtent) {
-  expect_tensor(resized(numbered({2, 4}), {},
-                        {.mode = "linear", .coordinates = "align_corners", .scales = {0.6, 0.6}}),
-                {1, 2}, {1, 3.142857}, 2e-6);
 }
 
 TEST(Resize, CubicHasFourNeighbours) {

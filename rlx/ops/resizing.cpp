@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "rlx/codegen/each_element.h"
@@ -45,8 +46,11 @@ Fraction fraction_of(double value, int64_t most) {
   const double size = std::abs(value);
   Fraction last{1, 0}, best{static_cast<int64_t>(std::floor(size)), 1};
   double rest = size - std::floor(size);
-  while (rest > 1e-9 &&
-         std::abs(static_cast<double>(best.p) / static_cast<double>(best.q) - size) > 3e-8 * size) {
+  const auto is_size = [&] {
+    return static_cast<float>(static_cast<double>(best.p) / static_cast<double>(best.q)) ==
+           static_cast<float>(size);
+  };
+  while (rest > 1e-9 && !is_size()) {
     const double term = std::floor(1 / rest);
     rest = 1 / rest - term;
     const Fraction next{static_cast<int64_t>(term) * best.p + last.p,
@@ -91,7 +95,8 @@ void set_coordinates(ResizedAxis& axis, const Attrs& attrs, size_t given) {
       return;
     case 3:
       axis.slope = axis.in - 1, axis.start = 0, axis.divisor = larger(axis.out - 1, 1);
-      if (!attrs.get<Floats>("scales").empty()) {  // the last corner is that of the scaled extent
+      // As ONNX is written the last corner is that of the scaled extent, which no element may have.
+      if (attrs.get<bool>("exact") && !attrs.get<Floats>("scales").empty()) {
         axis.slope = (axis.in - 1) * q;
         axis.divisor = larger(axis.in * p - q, 1);
       }
@@ -109,11 +114,50 @@ void set_coordinates(ResizedAxis& axis, const Attrs& attrs, size_t given) {
   }
 }
 
+// Where a quotient in f32 can be on the other side of an integer, or of a half, than the fraction
+// it stands for. It cannot where the scale is a float with a small numerator.
+void set_floats(ResizedAxis& axis, const Attrs& attrs, const std::optional<double>& scale) {
+  const int64_t coordinates = choice("resize", attrs, "coordinates", kCoordinates);
+  const bool half = coordinates == 0 || coordinates == 2, asymmetric = coordinates == 4,
+             only_before = coordinates == 5;
+  if (attrs.get<bool>("exact") || mode_of(attrs) != 0 || !(half || asymmetric || only_before))
+    return;
+  const bool known = axis.p.is_number() && axis.q.is_number() && !axis.q.is(0);
+  if (known && axis.p.number() <= 64 && (axis.q.number() & (axis.q.number() - 1)) == 0) return;
+  if (coordinates == 2 && axis.out.is(1)) return;  // its coordinate is 0 whatever the scale
+  axis.floats = scale ? ResizedAxis::Floats::of_scale : ResizedAxis::Floats::of_extents;
+  axis.scale = scale ? static_cast<float>(*scale) : 1;
+  axis.before = asymmetric ? 0.0F : 0.5F;
+  axis.after = half ? 0.5F : 0.0F;
+}
+
+// As onnxruntime finds it: in f32, and what is this near to a half counts as one.
+int64_t nearest_in_floats(const ResizedAxis& axis, int64_t i, int64_t rounding) {
+  const float scale =
+      axis.floats == ResizedAxis::Floats::of_scale
+          ? axis.scale
+          : static_cast<float>(axis.p.number()) / static_cast<float>(axis.q.number());
+  const float quotient = (static_cast<float>(i) + axis.before) / scale,
+              coordinate = quotient - axis.after, whole = std::floor(coordinate),
+              part = coordinate - whole;
+  const auto at = static_cast<int64_t>(whole);
+  if (rounding == 0) return at;
+  if (rounding == 1) return at + (part > 0 ? 1 : 0);
+  if (std::abs(part - 0.5F) < 1e-6F) return rounding == 2 ? at : at + 1;
+  return at + (part > 0.5F ? 1 : 0);
+}
+
 double cubic_weight(double distance, double a) {
   const double x = std::abs(distance);
   if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
   return 0;
+}
+
+// A whole scale is a float as it is; of a single element pytorch_half_pixel's coordinate is 0.
+bool in_floats(const ResizedAxis& axis) {
+  return axis.floats != ResizedAxis::Floats::none && !axis.out.is(1) &&
+         axis.p.number() % axis.q.number() != 0;
 }
 
 int64_t floor_divide(int64_t a, int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
@@ -156,6 +200,16 @@ Taps weighted_taps(const ResizedAxis& axis, int64_t numerator, const Attrs& attr
   return taps;
 }
 
+int64_t bits_of(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+// 0, or how the kernel finds the scale. Of one element in all, which is the first, there is none.
+Dim floats_of(const ResizedAxis& axis) {
+  return Dim(static_cast<int64_t>(axis.floats)) * smaller(larger(axis.out - 1, 0), 1);
+}
+
 // Extents, strides and lines, as lib/resize.wgsl has them; neighbours that stay are one.
 Dims resize_dims(const std::vector<ResizedAxis>& axes, const Dims& strides) {
   Dims entries;
@@ -170,7 +224,7 @@ Dims resize_dims(const std::vector<ResizedAxis>& axes, const Dims& strides) {
     } else {
       for (const Dim& entry :
            {axis.out, axis.in, strides[d], Dim(axis.resized ? 1 : 0), axis.slope, axis.start,
-            axis.divisor, axis.reach, axis.p, axis.q, Dim(0), Dim(0)})
+            axis.divisor, axis.reach, axis.p, axis.q, Dim(bits_of(axis.scale)), floats_of(axis)})
         entries.push_back(entry);
     }
     joins = !axis.resized;
@@ -189,10 +243,17 @@ bool may_overflow(const std::vector<ResizedAxis>& axes) {
 }  // namespace
 
 std::vector<AttrSpec> resize_attrs() {
-  return {{"mode", "nearest"},   {"coordinates", "half_pixel"}, {"rounding", "round_prefer_floor"},
-          {"axes", Ints{}},      {"scales", Floats{}},          {"roi", Floats{}},
-          {"antialias", false},  {"exclude_outside", false},    {"cubic_a", -0.75},
-          {"outside_value", 0.0}};
+  return {{"mode", "nearest"},
+          {"coordinates", "half_pixel"},
+          {"rounding", "round_prefer_floor"},
+          {"axes", Ints{}},
+          {"scales", Floats{}},
+          {"roi", Floats{}},
+          {"antialias", false},
+          {"exclude_outside", false},
+          {"cubic_a", -0.75},
+          {"outside_value", 0.0},
+          {"exact", false}};
 }
 
 void check_resize(std::string_view op, const TensorType& x, const Attrs& attrs) {
@@ -250,6 +311,7 @@ std::vector<ResizedAxis> resized_axes(const Dims& x, const Dims& y, const Attrs&
       axis.q = axis.q.number() / common;
     }
     set_coordinates(axis, attrs, i);
+    set_floats(axis, attrs, scales.empty() ? std::nullopt : std::optional(scales[i]));
     const int64_t reach = mode_of(attrs) == 2 ? 2 : 1;
     axis.reach = reach;
     if (antialiases(attrs))
@@ -270,7 +332,10 @@ std::vector<Taps> taps_of(const ResizedAxis& axis, const Attrs& attrs) {
     else if (crops(attrs) && (numerator < 0 || numerator > (extent - 1) * divisor))
       here = {};
     else if (mode_of(attrs) == 0)
-      here = {{std::clamp<int64_t>(nearest(numerator, divisor, rounding), 0, extent - 1), 1.0}};
+      here = {{std::clamp<int64_t>(in_floats(axis) ? nearest_in_floats(axis, i, rounding)
+                                                   : nearest(numerator, divisor, rounding),
+                                   0, extent - 1),
+               1.0}};
     else
       here = weighted_taps(axis, numerator, attrs);
   }
@@ -286,7 +351,16 @@ ResizeTaps::ResizeTaps(const Shape& x, const Shape& y, const Attrs& attrs) : fro
 namespace {
 
 // The constants and params of lib/resize.wgsl.
-Dispatch resize_dispatch(const char* name, const Attrs& attrs, const Dims& dims) {
+Dispatch resize_dispatch(const char* name, const Attrs& attrs, const std::vector<ResizedAxis>& axes,
+                         const Dims& dims) {
+  ResizedAxis::Floats floats = ResizedAxis::Floats::none;
+  double before = 0, after = 0;  // the same for all that have any
+  for (const ResizedAxis& axis : axes) {
+    if (axis.floats == ResizedAxis::Floats::none) continue;
+    floats = axis.floats;
+    before = double{axis.before};
+    after = double{axis.after};
+  }
   const bool exclude = attrs.get<bool>("exclude_outside"), antialias = antialiases(attrs);
   return {.kernel = kernel(name, {"numbers", "truncate", "resize"}),
           .operands = {},
@@ -296,7 +370,10 @@ Dispatch resize_dispatch(const char* name, const Attrs& attrs, const Dims& dims)
                         {"NORMALISE", exclude || antialias},
                         {"EXCLUDE_OUTSIDE", exclude},
                         {"ANTIALIAS", antialias},
-                        {"CROPS", crops(attrs)}},
+                        {"CROPS", crops(attrs)},
+                        {"FLOATS", floats != ResizedAxis::Floats::none},
+                        {"BEFORE", before},
+                        {"AFTER", after}},
           .params = {{"dims", dims}, {"cubic_a", attrs.get<double>("cubic_a")}}};
 }
 
@@ -310,7 +387,7 @@ Steps lower_resize(const LowerSite& site, const std::vector<ResizedAxis>& axes) 
   const DType dtype = site.out().dtype;
   const std::string type = site.compute_type(dtype);
   Dispatch dispatch =
-      resize_dispatch("resize", attrs, resize_dims(axes, site.inputs[0].layout.strides));
+      resize_dispatch("resize", attrs, axes, resize_dims(axes, site.inputs[0].layout.strides));
   dispatch.operands = {LowerSite::named(flat(site.inputs[0]), "x", Access::read)};
   dispatch.params.emplace_back("offset", site.inputs[0].layout.offset);
   dispatch.params.emplace_back("outside_value", attrs.get<double>("outside_value"));
@@ -340,8 +417,8 @@ Steps lower_resize_gradient(const LowerSite& site, const std::vector<ResizedAxis
     shape[d] = axes[d].in;
     const bool last = d == resized.back();
     const Operand to = last ? site.results[0] : site.temporary("sums", {DType::f32, shape});
-    Dispatch dispatch =
-        resize_dispatch("resize_gradient", site.attrs(), resize_dims({axes[d]}, {inner}));
+    Dispatch dispatch = resize_dispatch("resize_gradient", site.attrs(), {axes[d]},
+                                        resize_dims({axes[d]}, {inner}));
     dispatch.operands = {LowerSite::named(from, "x", Access::read)};
     steps.add(each_element(std::move(dispatch), to, site.traits));
     from = to;

@@ -6,13 +6,18 @@
 namespace rlx {
 
 // The coordinate in x of element i along an axis is the fraction (slope i + start) / divisor, the
-// scale p / q. Exact, so that ties are the same on every device.
+// scale p / q. Exact, so that ties are the same on every device. Which element is nearest to it
+// others find in f32, and where that may be another one so do we: Floats.
 struct ResizedAxis {
+  enum class Floats { none, of_scale, of_extents };  // the scale as given, or p / q in f32
   bool resized = false;
   Dim out, in;
   Dim slope = 1, start = 0, divisor = 1;
   Dim p = 1, q = 1;
   Dim reach = 1;  // how many elements each way have a weight
+  Floats floats = Floats::none;
+  float scale = 1;
+  float before = 0, after = 0;  // the coordinate is (i + before) / scale - after
 };
 
 std::vector<AttrSpec> resize_attrs();

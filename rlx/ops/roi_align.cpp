@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "rlx/codegen/each_element.h"
+#include "rlx/ops/bodies.h"
+#include "rlx/ops/grid_sample.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
@@ -119,6 +121,71 @@ void reference(const ReferenceSite& site) {
   }
 }
 
+// ---- Gradient ----
+
+// The two elements beside each point along an axis, and their weights: [K, bins * samples].
+struct Neighbours {
+  Value at[2], weight[2];
+};
+
+Neighbours neighbours_of(const Attrs& attrs, Value from, Value to, int64_t bins, Value extent) {
+  const int64_t samples = attrs.get<int64_t>("samples");
+  const bool half_pixel = attrs.get<bool>("half_pixel");
+  const auto number = [&](double value) { return scalar(from, value); };
+  const auto placed = [&](Value corner) {
+    return corner * number(attrs.get<double>("scale")) - number(half_pixel ? 0.5 : 0);
+  };
+  const Value start = placed(from);
+  Value length = placed(to) - start;
+  if (!half_pixel) length = maximum(length, number(1));
+  Tensor places(from.dtype(), {1, bins * samples});  // in bins
+  for (int64_t i = 0; i < places.count(); ++i)
+    places.set(i, (static_cast<double>(i) + 0.5) / static_cast<double>(samples));
+  const Value c = start + length / number(static_cast<double>(bins)) * constant_of(from, places);
+  const Value there = logical_and(greater_equal(c, number(-1)), less_equal(c, extent));
+  const Value last = extent - number(1), inside = minimum(maximum(c, number(0)), last);
+  const Value low = floor(inside), fraction = inside - low, none = number(0);
+  const auto index = [&](Value at) { return cast(where(there, at, none), DType::i32); };
+  return {{index(low), index(minimum(low + number(1), last))},
+          {where(there, number(1) - fraction, none), where(there, fraction, none)}};
+}
+
+// The average of points between elements, which are gathered: made of ops that have gradients.
+Value averaged(Value x, Value rois, Value pictures, const Attrs& attrs) {
+  const Dims& shape = x.shape();
+  const int64_t height = attrs.get<int64_t>("height"), width = attrs.get<int64_t>("width"),
+                samples = attrs.get<int64_t>("samples");
+  const auto corner = [&](int64_t i) { return slice(rois, {i}, {i + 1}, {1}); };
+  const Value rows = extent_of(x, 2, rois), columns = extent_of(x, 3, rois);
+  const Neighbours above = neighbours_of(attrs, corner(1), corner(3), height, rows),
+                   beside = neighbours_of(attrs, corner(0), corner(2), width, columns);
+  const Value elements =
+      reshape(transpose(x, {0, 2, 3, 1}), Dims{shape[0] * shape[2] * shape[3], shape[1]});
+  const Value picture = unsqueeze(cast(pictures, DType::i32), {1}),
+              first = picture * cast(rows, DType::i32);
+  Value total;
+  for (int r = 0; r < 2; ++r)
+    for (int c = 0; c < 2; ++c) {
+      const Value at = unsqueeze((first + above.at[r]) * cast(columns, DType::i32), {2}) +
+                       unsqueeze(beside.at[c], {1});
+      const Value weight = unsqueeze(above.weight[r], {2}) * unsqueeze(beside.weight[c], {1});
+      const Value part = gather(elements, at, 0) * unsqueeze(weight, {3});
+      total = total ? total + part : part;
+    }
+  const Dims by_bin{rois.shape()[0], height, samples, width, samples, shape[1]};
+  return transpose(mean(reshape(total, by_bin), {2, 4}), {0, 3, 1, 2});
+}
+
+Gradients gradient(const GradientSite& site) {
+  const Attrs& attrs = site.attrs();
+  if (takes_max(attrs) || attrs.get<int64_t>("samples") == 0)
+    fail(ErrorKind::unsupported,
+         "roi_align: has a gradient for averages of a given number of samples alone");
+  const Values xs{site.in(0), site.in(1)};
+  const Values dxs = site.sweep({averaged(xs[0], xs[1], site.in(2), attrs)}, {site.dy()}, xs);
+  return {dxs[0], dxs[1], std::nullopt};
+}
+
 Steps lower(const LowerSite& site) {
   const Dims& shape = site.in(0).shape;
   const Attrs& attrs = site.attrs();
@@ -155,8 +222,8 @@ const OpDef& roi_align_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .gradient = gradient,
       .accuracy = {64, 1e-5},
-      .gradient_reason = "roi_align is here to run models, not to train them",
       .onnx = "RoiAlign",
   };
   return op;

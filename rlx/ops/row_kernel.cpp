@@ -83,18 +83,20 @@ Dispatch row_dispatch(const LowerSite& site, std::string_view file,
     dispatch.kernel.includes.push_back(library(name));
   };
   const RowVariant variant = choose(site, rows);
+  include("sums");
+  const Constant is_long{"LONG", !below(rows.length, kLongRow)};
   if (variant != lane_per_row) {
     include("reduce");
     include("rows");
     const bool wide = variant == wide_workgroup_per_row;
-    dispatch.constants = {{"WORKGROUP", wide ? kWideWorkgroup : kWorkgroup}};
+    dispatch.constants = {{"WORKGROUP", wide ? kWideWorkgroup : kWorkgroup}, is_long};
     dispatch.workgroups = shards.count();
     return dispatch;
   }
   const bool software = site.traits.device_class == DeviceClass::software;
   const int64_t lanes = software ? kSmallWorkgroup : kWorkgroup;
   include("lane_rows");
-  dispatch.constants = {{"WORKGROUP", lanes}};
+  dispatch.constants = {{"WORKGROUP", lanes}, is_long};
   dispatch.workgroups = ceil_div(shards.count(), lanes);
   return dispatch;
 }

@@ -8,6 +8,9 @@
 
 namespace rlx {
 
+// From here on a row's terms are added up by blocks, for the sake of its last digits.
+constexpr int64_t kLongRow = 4096;
+
 enum RowVariant : int64_t { lane_per_row = 0, workgroup_per_row = 1, wide_workgroup_per_row = 2 };
 
 // What to declare in the OpDef; one key serves every op whose kernel is taken by rows.

@@ -1,5 +1,6 @@
 // softmax and log_softmax of each row. The dispatch brings weight(total), of the sum of exponentials,
-// and finish(shifted, weight). Includes: numbers, functions, rows or lane_rows.
+// and finish(shifted, weight). Includes: numbers, functions, sums, rows or
+// lane_rows.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
@@ -13,11 +14,14 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   }
   highest = reduce_max(lane, highest);
 
-  var total = 0.0;
-  for (var i = own_part(lane); i < params.row_length; i += LANES) {
-    total += exp_f32(load_x(start + i * params.stride) - highest);
+  var total = Sum();
+  for (var first = own_part(lane); first < params.row_length;) {
+    let end = block_end(first, params.row_length, LANES);
+    var block = 0.0;
+    for (; first < end; first += LANES) { block += exp_f32(load_x(start + first * params.stride) - highest); }
+    add_block(&total, block);
   }
-  let own_weight = weight(reduce_sum(lane, total));
+  let own_weight = weight(reduce_sum(lane, total_of(total)));
 
   for (var i = own_part(lane); i < params.row_length; i += LANES) {
     let at = start + i * params.stride;

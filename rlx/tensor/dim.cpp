@@ -15,6 +15,17 @@ struct Dim::Atom {
   size_t parts = 1;
 };
 
+namespace {
+
+int64_t broadcast_number(int64_t a, int64_t b, const Dim& a_dim, const Dim& b_dim) {
+  if (a != b && a != 1 && b != 1)
+    fail(ErrorKind::invalid_input, "cannot broadcast ", a_dim, " with ", b_dim, ", they are ", a,
+         " and ", b);
+  return a == 1 ? b : a;
+}
+
+}  // namespace
+
 bool is_symbol_name(const std::string& name) {
   if (name.empty() || (name[0] >= '0' && name[0] <= '9') || name[0] == '.') return false;
   return std::all_of(name.begin(), name.end(), [](char c) {
@@ -41,10 +52,8 @@ int64_t Dim::number() const {
 }
 
 std::optional<std::string> Dim::symbol() const {
-  if (constant_ != 0 || terms_.size() != 1 || terms_[0].coefficient != 1) return std::nullopt;
-  if (terms_[0].factors.size() != 1) return std::nullopt;
-  const Atom& atom = *terms_[0].factors[0];
-  return atom.function == Function::symbol ? std::optional(atom.key) : std::nullopt;
+  const Atom* atom = function(Function::symbol);
+  return atom ? std::optional(atom->key) : std::nullopt;
 }
 
 std::vector<std::string> Dim::symbols() const {
@@ -88,6 +97,8 @@ int64_t Dim::atom_value(const Atom& atom, const SymbolValues& symbols) {
       return mod_number(a, b);
     case Function::min:
       return std::min(a, b);
+    case Function::broadcast:
+      return broadcast_number(a, b, atom.a, atom.b);
     default:
       return std::max(a, b);
   }
@@ -115,6 +126,8 @@ Interval Dim::atom_range(const Atom& atom, const SymbolRanges& ranges) {
       return interval_min(a, b);
     case Function::max:
       return interval_max(a, b);
+    case Function::broadcast:
+      return interval_broadcast(a, b);
     case Function::mod:
       return interval_mod(a, b);
     default:
@@ -172,6 +185,9 @@ Dim Dim::substitute(const std::map<std::string, Dim>& by) const {
           break;
         case Function::min:
           product = product * min(a, b);
+          break;
+        case Function::broadcast:
+          product = product * broadcast(a, b);
           break;
         default:
           product = product * max(a, b);
@@ -293,6 +309,51 @@ Dim max(const Dim& a, const Dim& b) {
   if (a == b) return a;
   if ((a - b).is_number()) return (a - b).number() > 0 ? a : b;
   return Dim::of_atom(Dim::Function::max, "max", a, b);
+}
+
+const Dim::Atom* Dim::function(Function which) const {
+  if (constant_ != 0 || terms_.size() != 1 || terms_[0].coefficient != 1) return nullptr;
+  if (terms_[0].factors.size() != 1) return nullptr;
+  const Atom* atom = terms_[0].factors[0].get();
+  return atom->function == which ? atom : nullptr;
+}
+
+void Dim::add_broadcast_parts(std::vector<Dim>& parts) const {
+  if (const Atom* atom = function(Function::broadcast)) {
+    atom->a.add_broadcast_parts(parts);
+    atom->b.add_broadcast_parts(parts);
+  } else if (std::find(parts.begin(), parts.end(), *this) == parts.end()) {
+    parts.push_back(*this);
+  }
+}
+
+Dim broadcast(const Dim& a, const Dim& b) {
+  if (a == b || b.is(1)) return a;
+  if (a.is(1)) return b;
+  if (a.is_number() && b.is_number())
+    fail(ErrorKind::invalid_graph, "cannot broadcast ", a, " with ", b);
+  if (a.is_number()) return a;
+  if (b.is_number()) return b;
+  // In whatever order dims met, and however often one came again, it is the same dim.
+  std::vector<Dim> met, parts;
+  a.add_broadcast_parts(met);
+  b.add_broadcast_parts(met);
+  const auto says_nothing = [&](const Dim& part) {  // min(1, n) beside n: both are 0, or it is 1
+    const Dim::Atom* least = part.function(Dim::Function::min);
+    const Dim* whole = !least           ? nullptr
+                       : least->a.is(1) ? &least->b
+                       : least->b.is(1) ? &least->a
+                                        : nullptr;
+    return whole && std::find(met.begin(), met.end(), *whole) != met.end();
+  };
+  for (const Dim& part : met)
+    if (!says_nothing(part)) parts.push_back(part);
+  std::sort(parts.begin(), parts.end(),
+            [](const Dim& x, const Dim& y) { return text(x) < text(y); });
+  Dim all = parts.back();
+  for (size_t i = parts.size() - 1; i-- > 0;)
+    all = Dim::of_atom(Dim::Function::broadcast, "broadcast", parts[i], all);
+  return all;
 }
 
 std::ostream& operator<<(std::ostream& out, const Dim& dim) {

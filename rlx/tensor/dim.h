@@ -21,7 +21,7 @@ using SymbolRanges = std::map<std::string, Interval>;
 
 class Dim {
  public:
-  enum class Function { symbol, floor_div, mod, min, max };
+  enum class Function { symbol, floor_div, mod, min, max, broadcast };
   Dim(int64_t number = 0) : constant_(number) {}  // NOLINT(google-explicit-constructor)
   Dim(int number) : constant_(number) {}          // NOLINT(google-explicit-constructor)
   Dim(size_t number)
@@ -72,6 +72,10 @@ class Dim {
   friend Dim mod(const Dim& a, const Dim& b);  // of the sign of b
   friend Dim min(const Dim& a, const Dim& b);
   friend Dim max(const Dim& a, const Dim& b);
+  // The extent of two that broadcast: both are equal, or one is 1. Two numbers that do not are an
+  // Error, as are two such values under a binding. A number other than 1 is itself beside any
+  // expression: whoever asks also holds the run to it (InferSite::broadcast).
+  friend Dim broadcast(const Dim& a, const Dim& b);
 
   friend std::ostream& operator<<(std::ostream& out, const Dim& dim);
 
@@ -87,6 +91,8 @@ class Dim {
   static int compare(const Term& a, const Term& b);
   static int64_t atom_value(const Atom& atom, const SymbolValues& symbols);
   static Interval atom_range(const Atom& atom, const SymbolRanges& ranges);
+  const Atom* function(Function which) const;  // where the dim is that and nothing else
+  void add_broadcast_parts(std::vector<Dim>& parts) const;
   void add_term(Term term);
   void check_parts() const;
 

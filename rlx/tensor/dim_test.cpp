@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "rlx/base/error.h"
 #include "rlx/testing.h"
 
 namespace rlx {
@@ -89,6 +90,49 @@ TEST(Dim, AnExpressionHasALimit) {
 TEST(Dim, SubstitutionReplacesSymbolsEverywhere) {
   const Dim dim = floor_div(Dim("n") + 1, 2) * Dim("m");
   EXPECT_EQ(dim.substitute({{"n", Dim(5)}, {"m", Dim("k")}}), Dim(3) * Dim("k"));
+}
+
+TEST(Dim, BroadcastIsOneDimInWhateverOrderOthersMet) {
+  const Dim n("n"), m("m"), k("k");
+  EXPECT_EQ(broadcast(n, n), n);
+  EXPECT_EQ(broadcast(n, 1), n);
+  EXPECT_EQ(broadcast(1, n), n);
+  EXPECT_EQ(broadcast(n, 7), Dim(7));
+  EXPECT_EQ(broadcast(Dim(0), n), Dim(0));
+  EXPECT_EQ(broadcast(n, m), broadcast(m, n));
+  EXPECT_EQ(broadcast(broadcast(n, k), m), broadcast(broadcast(m, n), broadcast(k, n)));
+  EXPECT_EQ(broadcast(min(1, n), n), n);
+  EXPECT_EQ(broadcast(n, min(n, 1)), n);
+  EXPECT_EQ(text(broadcast(n, m) * Dim(2)), "2*broadcast(m, n)");
+  EXPECT_EQ(text(broadcast(k, broadcast(n, m))), "broadcast(k, broadcast(m, n))");
+}
+
+TEST(Dim, BroadcastHasTheValueOfBoth) {
+  const Dim both = broadcast(Dim("n"), Dim("m"));
+  const auto value = [&](int64_t n, int64_t m) { return both.value({{"n", n}, {"m", m}}); };
+  EXPECT_EQ(value(5, 5), 5);
+  EXPECT_EQ(value(5, 1), 5);
+  EXPECT_EQ(value(1, 5), 5);
+  EXPECT_EQ(value(1, 1), 1);
+  EXPECT_EQ(value(0, 1), 0);
+  EXPECT_EQ(both.substitute({{"n", Dim(1)}}), Dim("m"));
+  EXPECT_EQ(both.substitute({{"n", Dim(4)}, {"m", Dim(1)}}), Dim(4));
+  EXPECT_EQ(error_of([&] { value(2, 3); }), "cannot broadcast m with n, they are 3 and 2");
+  EXPECT_EQ(error_of([&] { value(0, 3); }), "cannot broadcast m with n, they are 3 and 0");
+  EXPECT_EQ(error_of([] { broadcast(Dim(2), Dim(3)); }), "cannot broadcast 2 with 3");
+}
+
+TEST(Dim, BroadcastStaysWithinItsRange) {
+  const Dim both = broadcast(Dim("n"), Dim("m"));
+  const auto range = [&](Interval n, Interval m) {
+    const Interval found = both.range({{"n", n}, {"m", m}});
+    return std::pair(found.low, found.high);
+  };
+  EXPECT_EQ(range({0, 512}, {0, 100}), std::pair(int64_t{0}, int64_t{512}));
+  EXPECT_EQ(range({1, 512}, {4, 100}), std::pair(int64_t{4}, int64_t{100}));
+  EXPECT_EQ(range({0, kUnbounded}, {1, 3}), std::pair(int64_t{0}, kUnbounded));
+  EXPECT_EQ(range({0, kUnbounded}, {2, 3}), std::pair(int64_t{2}, int64_t{3}));
+  EXPECT_EQ(range({1, 8}, {1, 3}), std::pair(int64_t{1}, int64_t{8}));
 }
 
 TEST(Dim, RefusesNamesThatAreNone) { EXPECT_THROW(Dim("2x"), Error); }

@@ -34,12 +34,6 @@ int64_t floor_div_number(int64_t a, int64_t b) {
   return quotient - ((a % b != 0) && ((a < 0) != (b < 0)));
 }
 
-int64_t broadcast_number(int64_t a, int64_t b) {
-  if (a != b && a != 1 && b != 1)
-    fail(ErrorKind::invalid_input, "cannot broadcast extents ", a, " and ", b);
-  return a == 1 ? b : a;
-}
-
 namespace {
 
 // Arithmetic on bounds that keeps "unbounded" unbounded.
@@ -86,9 +80,14 @@ Interval interval_min(Interval a, Interval b) {
 Interval interval_max(Interval a, Interval b) {
   return {std::max(a.low, b.low), std::max(a.high, b.high)};
 }
+// Where both are at least 1 the larger of them is it; 0 beside 1 is 0. One that is at least 2 is
+// it, or the binding is an Error.
 Interval interval_broadcast(Interval a, Interval b) {
-  // Either may be 1, and one of 0 beside a 1 is 0.
-  return {std::min(a.low, b.low), std::max(a.high, b.high)};
+  const int64_t least = std::min(a.low, b.low), most = std::max(a.low, b.low);
+  Interval range{least >= 1 || most >= 2 ? most : least, std::max(a.high, b.high)};
+  if (a.low >= 2) range.high = a.high;
+  if (b.low >= 2) range.high = std::min(range.high, b.high);
+  return range;
 }
 
 }  // namespace rlx

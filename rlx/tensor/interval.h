@@ -17,8 +17,6 @@ int64_t checked_mul(int64_t a, int64_t b);
 // Rounded down, and the rest of that: of the sign of b. An Error for b = 0.
 int64_t floor_div_number(int64_t a, int64_t b);
 int64_t mod_number(int64_t a, int64_t b);
-// The extent of two that are equal or one of which is 1; an Error for others.
-int64_t broadcast_number(int64_t a, int64_t b);
 
 Interval interval_sum(Interval a, Interval b);
 Interval interval_product(Interval a, Interval b);

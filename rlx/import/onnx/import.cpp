@@ -129,6 +129,7 @@ class Importer {
     site.inline_body = [&](const Graph& body, const Items& items) {
       return inline_body(body, items, opsets, graph, scope);
     };
+    site.exact_resize = options_.exact_resize;
     site.named = [&](const std::string& name) {
       const Item* item = scope.find(name);
       return item ? *item : Item{};

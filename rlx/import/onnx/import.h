@@ -23,6 +23,8 @@ struct ImportOptions {
   std::map<std::string, ElementTypes> sequence_inputs = {};
   ImportBudget budget = {};  // what a file may ask for
   FileOptions files = {};    // for load_onnx()
+  // Resize as ONNX is written, in exact numbers, not as onnxruntime and PyTorch compute it.
+  bool exact_resize = false;
 };
 
 // What must be a constant is computed from inputs: it decides the graph's structure. They may be

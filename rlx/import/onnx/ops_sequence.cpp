@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rlx/import/onnx/site.h"
+#include "rlx/ops/bodies.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
@@ -119,6 +120,33 @@ bool changes_shapes(const rlx::Graph& body, const Values& carried) {
   return false;
 }
 
+// Does the body go on whatever happens: is its condition the one it is given, which is true, or a
+// constant that is?
+bool always_goes_on(const rlx::Graph& body, const Values& captured) {
+  const Values inputs = body_inputs(body);
+  const Value next = body.outputs()[0].value;
+  if (next == inputs[1]) return true;
+  const auto is_true = [](Value value) {
+    const auto known = known_numbers(value);
+    return known && known->at(0) != 0;
+  };
+  for (size_t i = 0; i < captured.size(); ++i)
+    if (next == inputs[inputs.size() - captured.size() + i]) return is_true(captured[i]);
+  return is_true(next);
+}
+
+// The body without its condition, which is always true.
+rlx::Graph without_condition(const rlx::Graph& body) {
+  rlx::Graph plain;
+  Values given;
+  for (const Value& input : body_inputs(body))
+    given.push_back(given.size() == 1 ? plain.constant(Tensor::scalar(DType::boolean, 1))
+                                      : plain.input(input.producer().name, input.type()));
+  const Values outputs = rlx::inline_body(body, given, plain);
+  for (size_t i = 1; i < outputs.size(); ++i) plain.output(body.outputs()[i].name, outputs[i]);
+  return plain;
+}
+
 Items loop_operator(Site site) {
   const Graph& body = site.body("body");
   if (!carries_tensors(site) || !gives_tensors(body)) return unrolled(site, body);
@@ -131,6 +159,11 @@ Items loop_operator(Site site) {
   Bodies bodies = site.make_bodies({&body}, types);
   if (changes_shapes(bodies.graphs[0], carried)) return unrolled(site, body);
   const auto single = [](Value v) { return !v || v.shape().empty() ? v : reshape(v, Dims{}); };
+  const auto enters = site.has(1) ? site.maybe_ints(1) : Ints{1};
+  if (site.has(0) && enters && enters->at(0) != 0 &&
+      always_goes_on(bodies.graphs[0], bodies.captured))
+    return items_of(loop(single(site.in(0)), carried, without_condition(bodies.graphs[0]),
+                         {.captured = bodies.captured}));
   return items_of(while_loop(single(site.maybe(0)), single(site.maybe(1)), carried,
                              std::move(bodies.graphs[0]), bodies.captured));
 }

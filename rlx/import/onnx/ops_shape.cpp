@@ -261,6 +261,7 @@ bool has_elements(Site site, size_t i) {
 Items upsample(Site site) {
   ResizeOptions options{
       .mode = site.string("mode", "nearest"), .coordinates = "asymmetric", .rounding = "floor"};
+  options.exact = site.exact_resize;
   options.scales = site.opset >= 9 ? known_floats(site, 1) : site.floats("scales");
   return {resize(site.in(0), Dims{}, options)};
 }
@@ -306,6 +307,7 @@ Items resize_operator(Site site) {
   options.coordinates = site.string("coordinate_transformation_mode", "half_pixel");
   options.rounding = site.string("nearest_mode", "round_prefer_floor");
   options.axes = site.ints("axes");
+  options.exact = site.exact_resize;
   options.antialias = site.flag("antialias");
   options.exclude_outside = site.flag("exclude_outside");
   options.cubic_a = site.real("cubic_coeff_a", -0.75);

@@ -236,6 +236,27 @@ TEST(OnnxStructure, AnOptionalMayHaveNoElement) {
   EXPECT_EQ(has({.present = false}), 0);
 }
 
+// So that it has a gradient that need not count the iterations.
+TEST(OnnxStructure, ALoopThatOnlyCountsIsALoopWithoutCondition) {
+  const auto op_of = [](const char* condition) {
+    const std::string body =
+        graph_message({{node("Identity", {condition}, "goes_on"), node("Mul", {"v", "w"}, "next")},
+                       {},
+                       {value_info("i", {}), value_info("go", {}), value_info("v", {"2"})},
+                       {value_info("goes_on", {}), value_info("next", {"2"})}});
+    const rlx::Graph graph = import_bytes(model_of(
+        {{node("Cast", {"flag"}, "asked", "", {integer_attribute("to", 9)}),
+          node("Loop", {"count", "", "x"}, "y", "", {graph_attribute("body", body)})},
+         {},
+         {value_info("x", {"2"}), value_info("w", {"2"}),
+          typed("count", tensor_type({}, kInt64Type)), typed("flag", tensor_type({}, kInt64Type))},
+         {kY}}));
+    return graph.outputs()[0].value.producer().op->name;
+  };
+  EXPECT_EQ(op_of("go"), "loop");
+  EXPECT_EQ(op_of("asked"), "while_loop");
+}
+
 // Each iteration makes the value twice as long, so each has a graph of its own.
 TEST(OnnxStructure, ALoopThatChangesShapesIsUnrolled) {
   const std::string body =

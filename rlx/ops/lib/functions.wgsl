@@ -81,25 +81,3 @@ fn mish_f32(x: f32) -> f32 {
   let t = e * (e + 2.0);
   return x * (t / (t + 2.0));
 }
-
-fn pow_f32(x: f32, y: f32) -> f32 {
-  if (y == 0.0 || x == 1.0) { return 1.0; }
-  if (is_nan(x) || is_nan(y)) { return make_nan(x); }
-  let whole = trunc(y) == y;
-  if (whole && abs(y) <= 32.0) {  // the powers people write, without the rounding of a logarithm
-    var result = 1.0;
-    var square = x;
-    for (var n = u32(abs(y)); n > 0u; n >>= 1u) {
-      if ((n & 1u) == 1u) { result *= square; }
-      square *= square;
-    }
-    if (y > 0.0) { return result; }
-    return 1.0 / result;
-  }
-  if (abs(x) == 1.0 && is_inf(y)) { return 1.0; }
-  let negative = bitcast<u32>(x) >= 0x80000000u;
-  if (negative && !whole && x < 0.0 && !is_inf(x)) { return make_nan(x); }
-  let size = exp_f32(y * log_f32(abs(x)));
-  let odd = whole && abs(y) < 16777216.0 && (i32(y) & 1) == 1;
-  return select(size, -size, negative && odd);
-}

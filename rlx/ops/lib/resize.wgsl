@@ -2,7 +2,9 @@
 // ties between two elements are the same on every device.
 // Constants: DIMS, MODE (0 nearest, 1 linear, 2 cubic), ROUNDING (of nearest: 0 floor, 1 ceil, 2 prefers floor, 3
 // prefers ceil), NORMALISE, EXCLUDE_OUTSIDE, ANTIALIAS, CROPS. Params: dims, three vectors of each: extent of the larger graph's
-// result, of x, stride, whether it is resized; A, B, C, reach; and the scale as p, q. cubic_a, outside_value.
+// result, of x, stride, whether it is resized; A, B, C, reach; and the scale as p, q and the bits of an f32, and whether
+// nearest is found in f32: 0 not, 1 by those bits, 2 by p / q. BEFORE, AFTER: (i + BEFORE) / scale - AFTER is the
+// coordinate in f32. cubic_a, outside_value.
 
 struct Source {
   base: i32,      // the element at or before the coordinate
@@ -14,8 +16,51 @@ fn dim_of(d: u32) -> vec4<u32> { return params.dims[3u * d]; }
 fn line_of(d: u32) -> vec4<i32> { return bitcast<vec4<i32>>(params.dims[3u * d + 1u]); }
 fn floor_divide(a: i32, b: i32) -> i32 { return a / b - select(0, 1, a % b < 0); }
 
+// a / b of positive normal numbers, rounded to nearest: a WGSL compiler's own division may be off by more.
+fn divided(a: f32, b: f32) -> f32 {
+  if (a <= 0.0) { return 0.0; }
+  let a_bits = bitcast<u32>(a);
+  let b_bits = bitcast<u32>(b);
+  var rest = (a_bits & 0x7fffffu) | 0x800000u;
+  let divisor = (b_bits & 0x7fffffu) | 0x800000u;
+  var exponent = (a_bits >> 23u) + 127u - (b_bits >> 23u);
+  if (rest < divisor) {
+    rest <<= 1u;
+    exponent -= 1u;
+  }
+  var quotient = 0u;
+  for (var bit = 0u; bit < 24u; bit++) {
+    quotient <<= 1u;
+    if (rest >= divisor) {
+      rest -= divisor;
+      quotient |= 1u;
+    }
+    rest <<= 1u;
+  }
+  if (rest > divisor) { quotient += 1u; }  // half of a last place is never left
+  return bitcast<f32>((exponent << 23u) + quotient - 0x800000u);
+}
+
+fn nearest_in_floats(i: u32, scales: vec4<u32>) -> i32 {
+  var scale = bitcast<f32>(scales.z);
+  if (scales.w == 2u) { scale = divided(f32(scales.x), f32(scales.y)); }
+  let coordinate = divided(f32(i) + BEFORE, scale) - AFTER;
+  let whole = floor(coordinate);
+  let part = coordinate - whole;
+  let at = i32(whole);
+  if (ROUNDING == 0u) { return at; }
+  if (ROUNDING == 1u) { return at + select(0, 1, part > 0.0); }
+  if (abs(part - 0.5) < 1e-6) { return at + select(0, 1, ROUNDING == 3u); }
+  return at + select(0, 1, part > 0.5);
+}
+
 fn nearest(d: u32, i: u32) -> i32 {
   let line = line_of(d);
+  let scales = params.dims[3u * d + 2u];
+  // A whole scale is a float as it is.
+  if (FLOATS && scales.w != 0u && scales.x % scales.y != 0u) {
+    return max(min(nearest_in_floats(i, scales), i32(dim_of(d).y) - 1), 0);
+  }
   let n = line.x * i32(i) + line.y;
   var at = 0;
   if (ROUNDING == 0u) { at = floor_divide(n, line.z); }
