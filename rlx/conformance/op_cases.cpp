@@ -27,6 +27,7 @@ OpCase with(OpCase row, SymbolValues symbols) {
 // Each is in the file of its name.
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
+std::vector<OpCase> attribute_cases();
 std::vector<OpCase> control_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> edge_cases();
@@ -70,6 +71,7 @@ std::span<const CaseFamily> case_families() {
       {"signal", signal_cases},            //
       {"text", text_cases},                //
       {"vision", vision_cases},            //
+      {"attributes", attribute_cases},     // an op's first row is of its own family
   };
   return kFamilies;
 }
