@@ -58,9 +58,11 @@ void print_rows(const OpsOptions& options, Context& context) {
   for (const CaseFamily& family : case_families())
     for (const OpCase& row : family.rows()) {
       int64_t elements = 0;
-      for (const CaseInput& input : row.inputs) elements += count(bound(input.type.shape, row.symbols));
+      for (const CaseInput& input : row.inputs)
+        elements += count(bound(input.type.shape, row.symbols));
       const auto& names = options.names;
-      const bool chosen = names.empty() || std::find(names.begin(), names.end(), row.op) != names.end();
+      const bool chosen =
+          names.empty() || std::find(names.begin(), names.end(), row.op) != names.end();
       if (!chosen || elements > kMostElements) continue;
       nlohmann::ordered_json json = row_json(row, ops);
       json["family"] = family.name;

@@ -20,8 +20,8 @@ Json tensor_json(const Tensor& tensor) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string digits;
   for (const std::byte byte : tensor.bytes())
-    digits.append({kDigits[std::to_integer<size_t>(byte) >> 4],
-                   kDigits[std::to_integer<size_t>(byte) & 15]});
+    digits.append(
+        {kDigits[std::to_integer<size_t>(byte) >> 4], kDigits[std::to_integer<size_t>(byte) & 15]});
   return {{"dtype", name(tensor.dtype())},
           {"shape", static_cast<const std::vector<int64_t>&>(tensor.shape())},
           {"bytes", digits}};

@@ -29,13 +29,12 @@ void add_norms(Cases& cases) {
                    {x, scale, scale, normal(f32({4})), positive(f32({4}))},
                    {{"epsilon", 0.3}},
                    "a large epsilon"});
-  cases.push_back({.op = "instance_norm",
-                   .inputs = {normal(f32({1, 2, 3, 4})), normal(f32({2})), normal(f32({2}))},
-                   .why = "small pictures",
-                   .terms = 12,
-                   .compose = [](const Values& in) -> Values {
-                     return {instance_norm(in[0], in[1], in[2])};
-                   }});
+  cases.push_back(
+      {.op = "instance_norm",
+       .inputs = {normal(f32({1, 2, 3, 4})), normal(f32({2})), normal(f32({2}))},
+       .why = "small pictures",
+       .terms = 12,
+       .compose = [](const Values& in) -> Values { return {instance_norm(in[0], in[1], in[2])}; }});
 }
 
 void add_windows(Cases& cases) {
@@ -129,16 +128,14 @@ void add_sequences(Cases& cases) {
   body.output("was", x);
   const GraphPtr shared = std::make_shared<const Graph>(std::move(body));
   for (const bool reverse : {false, true})
-    cases.push_back({.op = "loop",
-                     .inputs = {given(Tensor::scalar(DType::i64, 3)), normal(f32({4})),
-                                normal(f32({3, 4})), normal(f32({4}))},
-                     .attrs = {{"body", shared},
-                               {"scanned", 1},
-                               {"captured", 1},
-                               {"reverse", reverse}},
-                     .why = reverse ? "from the last row" : "from the first row",
-                     .terms = 9,
-                     .gradient = false});
+    cases.push_back(
+        {.op = "loop",
+         .inputs = {given(Tensor::scalar(DType::i64, 3)), normal(f32({4})), normal(f32({3, 4})),
+                    normal(f32({4}))},
+         .attrs = {{"body", shared}, {"scanned", 1}, {"captured", 1}, {"reverse", reverse}},
+         .why = reverse ? "from the last row" : "from the first row",
+         .terms = 9,
+         .gradient = false});
 }
 
 void add_compositions(Cases& cases) {
@@ -147,7 +144,9 @@ void add_compositions(Cases& cases) {
     cases.push_back({op, std::move(inputs), {}, why, terms, 1, {}, false, std::move(compose)});
   };
   row("cosine_window", {given(Tensor::scalar(DType::i64, 9))}, "Hamming, symmetric", 8,
-      [](const Values& in) -> Values { return {cosine_window(in[0], {0.54, 0.46}, false)}; });
+      [](const Values& in) -> Values {
+        return {cosine_window(in[0], {0.54, 0.46}, false)};
+      });
   row("dynamic_quantise", {normal(f32({3, 7}))}, "a few", 1, [](const Values& in) -> Values {
     const DynamicallyQuantised result = dynamic_quantise(in[0]);
     return {result.y, result.scale, result.zero_point};

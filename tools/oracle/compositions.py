@@ -109,13 +109,14 @@ def roll(c, x):
 
 @oracle('onnxruntime', 'depth_to_space')
 def depth_to_space(c, x):
-    return onnxruntime_run('DepthToSpace', [x], opset=13, blocksize=2, mode='CRD' if c.row == 'channels first' else 'DCR')
+    mode = 'CRD' if c.row == 'channels first' else 'DCR'
+    return onnxruntime_run('DepthToSpace', [x], opset=13, blocksize=2, mode=mode)
 
 
 @oracle('onnxruntime', 'space_to_depth')
 def space_to_depth(c, x):
     block = 3 if c.row == 'packed integers' else 2
-    y, = onnxruntime_run('SpaceToDepth', [x if x.dtype == np.float64 else x.astype(np.float64)], opset=13, blocksize=block)
+    y, = onnxruntime_run('SpaceToDepth', [x.astype(np.float64)], opset=13, blocksize=block)
     return y.astype(x.dtype)
 
 
@@ -147,12 +148,12 @@ def batch_norm_training(c, x, gamma, beta, running_mean, running_variance):
 @oracle('numpy', 'max_unpool')
 def max_unpool(c, x, indices=None):
     if indices is None:  # what max_pool of windows of 2 by 2 left
-        n, ch, h, w = x.shape
-        shape = x.shape
-        blocks = x[:, :, :h // 2 * 2, :w // 2 * 2].reshape(n, ch, h // 2, 2, w // 2, 2)
+        rows, columns = x.shape[2] // 2, x.shape[3] // 2
+        reached = (..., slice(2 * rows), slice(2 * columns))
+        blocks = x[reached].reshape(*x.shape[:2], rows, 2, columns, 2)
         largest = blocks.max((3, 5), keepdims=True)
-        y = np.zeros(shape)
-        y[:, :, :h // 2 * 2, :w // 2 * 2] = np.where(blocks == largest, blocks, 0).reshape(n, ch, h // 2 * 2, w // 2 * 2)
+        y = np.zeros(x.shape)
+        y[reached] = np.where(blocks == largest, blocks, 0).reshape(x[reached].shape)
         return y
     shape = (1, 1, 5, 5) if c.row == 'f16' else (1, 1, 4, 4)
     y = np.zeros(int(np.prod(shape)))
@@ -293,7 +294,8 @@ def stft(c, signal, window=None):
 @oracle('scipy', 'cosine_window')
 def cosine_window(c, size):
     terms, symmetric = {'Hann, periodic': ([0.5, 0.5], False), 'Blackman, symmetric': ([0.42, 0.5, 0.08], True),
-                        'Hamming, in f16': ([25 / 46, 21 / 46], False), 'Hamming, symmetric': ([0.54, 0.46], True), 'nothing': ([0.5, 0.5], False)}[c.row]
+                        'Hamming, in f16': ([25 / 46, 21 / 46], False), 'Hamming, symmetric': ([0.54, 0.46], True),
+                        'nothing': ([0.5, 0.5], False)}[c.row]
     return scipy.signal.windows.general_cosine(int(size), terms, symmetric) if size else np.zeros(0)
 
 

@@ -29,7 +29,8 @@ each('formula', {
     'hard_swish': lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
     'mish': lambda x: x * np.tanh(np.logaddexp(0, x)),
     'softsign': lambda x: x / (1 + np.abs(x)),
-    'gelu_tanh': lambda x: 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3))),
+    # (1 + tanh(u)) / 2 is the logistic function of 2 u, which keeps its digits.
+    'gelu_tanh': lambda x: x * scipy.special.expit(2 * np.sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)),
     # Without end it is what the limit is.
     'binary_cross_entropy': lambda x, y: np.where(np.isposinf(x), x * (1 - y), np.logaddexp(0, x) - x * y),
 })

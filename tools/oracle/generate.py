@@ -49,13 +49,14 @@ def features(row):
     for node in row['graph']['nodes']:
         if node['op'] == row['op']:
             for name, value in node['attrs'].items():
-                default = row['defaults'].get(name)
-                if value != default:
-                    kind = 'graph' if isinstance(value, dict) and 'graph' in value else value
-                    # Which dims a shape has is no feature; which mode, or dtype, is.
-                    plain = isinstance(kind, (str, bool)) or (isinstance(kind, dict) and 'dtype' in kind)
-                    found.add(('attribute', name, json.dumps(kind) if plain else 'set'))
-        elif row['composed'] is False and node['op'] not in ('input', 'constant'):
+                if value == row['defaults'].get(name):
+                    continue
+                # Which dims a shape has is no feature; which mode, or dtype, is.
+                plain = isinstance(value, (str, bool)) or (isinstance(value, dict) and 'dtype' in value)
+                found.add(('attribute', name, json.dumps(value) if plain else 'set'))
+                if not isinstance(value, dict):
+                    found.add(('value', name, json.dumps(value)))
+        elif not row['composed'] and node['op'] not in ('input', 'constant'):
             found.add(('with', node['op']))
     for name, tensor in row['inputs'].items():
         found.add((name, tensor['dtype']))
@@ -72,6 +73,8 @@ def chosen(candidates):
         candidate['features'] = features(candidate['row'])
         if candidate['elements'] > FEW_ELEMENTS:
             candidate['features'] = {feature for feature in candidate['features'] if feature[0] == 'attribute'}
+        elif candidate['elements'] > FEW_ELEMENTS / 2:
+            candidate['features'] = {feature for feature in candidate['features'] if feature[0] != 'value'}
     picked, seen = [], set()
     rest = list(candidates)
 
@@ -118,8 +121,8 @@ def main():
         except registry.Skip as reason:
             print(f"{row['op']}: skipped {row['row']}: {reason}")
             continue
-        except Exception as error:  # one row that an oracle cannot do leaves the others
-            print(f"{row['op']}: FAILED {row['row']}: {type(error).__name__}: {str(error)[:300]}")
+        except Exception as error:  # a row that its oracle refuses leaves the others
+            print(f"{row['op']}: refused {row['row']}: {type(error).__name__}: {str(error)[:200]}")
             if options.traceback:
                 traceback.print_exc()
             continue
@@ -151,7 +154,7 @@ def write(by_op, family_of, options):
                 op = old.split(' ', 1)[0]
                 if op in blocks and op not in options.op:
                     blocks[op] = 'op ' + old.rstrip('\n') + '\n'
-        header = '# Written by tools/make-oracle, not by hand. op NAME WHO COMPUTED IT; row FINGERPRINT NAME; is RESULT.\n'
+        header = '# Written by tools/make-oracle, not by hand. op NAME SOURCE; row FINGERPRINT NAME; is RESULT.\n'
         text = header + ''.join('\n' + made for _, made in sorted(blocks.items()) if made)
         if text != header:
             path.write_text(text, encoding='utf-8')
@@ -168,7 +171,8 @@ def table(folder):
     lines = ['# Who computed what tests/oracle holds', '',
              'Written by `tools/make-oracle`; the number behind an op is that of its rows.', '']
     for source, ops in sorted(by_source.items()):
-        lines += [f'**{source}** ({len(ops)}): ' + ', '.join(f'{op} {count}' for op, count in sorted(ops)), '']
+        listed = ', '.join(f'{op} {count}' for op, count in sorted(ops))
+        lines += [f'**{source}**, {registry.SOURCES[source]}; {len(ops)} ops: {listed}', '']
     (folder / 'README.md').write_text('\n'.join(lines), encoding='utf-8')
 
 

@@ -20,9 +20,10 @@ def resized(c, x, sizes):
         return y
     if x.dtype == np.bool_:
         return resized(c, x.astype(np.uint8), sizes) != 0
-    y, = onnx_run('Resize', [x, roi, None if scales is None else scales.astype(np.float32), sizes], opset=19, mode=c.mode,
-                  coordinate_transformation_mode=c.coordinates, nearest_mode=c.rounding, axes=axes,
-                  antialias=int(c.antialias), exclude_outside=int(c.exclude_outside), cubic_coeff_a=c.cubic_a,
+    scales = None if scales is None else scales.astype(np.float32)
+    y, = onnx_run('Resize', [x, roi, scales, sizes], opset=19, mode=c.mode, nearest_mode=c.rounding,
+                  coordinate_transformation_mode=c.coordinates, axes=axes, antialias=int(c.antialias),
+                  exclude_outside=int(c.exclude_outside), cubic_coeff_a=c.cubic_a,
                   extrapolation_value=c.outside_value)
     return y
 
@@ -61,8 +62,10 @@ def sizes_of(c, dy):
 def grid_sample(c, x, grid):
     if x.size == 0 or grid.size == 0:
         return np.zeros(x.shape[:2] + grid.shape[1:3])
-    return onnx_run('GridSample', [x, grid], opset=20, mode=c.mode, padding_mode=c.padding,
-                    align_corners=int(c.align_corners))
+    # onnx moves a place into the picture before its cubic neighbours are looked up; onnxruntime moves each of them.
+    run = onnxruntime_run if (c.mode, c.padding) == ('cubic', 'border') else onnx_run
+    return run('GridSample', [x, grid], opset=20, mode=c.mode, padding_mode=c.padding,
+               align_corners=int(c.align_corners))
 
 
 @oracle('onnxruntime', 'roi_align')

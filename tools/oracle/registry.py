@@ -1,6 +1,14 @@
 """Who computes which op. An oracle takes a Call and the operands (None: absent) and gives the result,
 or a list of them; it may raise Skip for a row that it cannot do."""
 
+SOURCES = {
+    'formula': 'what the op is by definition, written out in f64',
+    'numpy': 'its function of that name, or a few of them, in f64 and exact integers',
+    'scipy': 'its function of that name, in f64',
+    'onnx': 'the reference evaluator of the onnx package, in f64',
+    'onnxruntime': 'its CPU provider, in f32; where it has no such case, the formula',
+    'python': "strings and loops as Python's own, bodies by the oracles of their ops",
+}
 ORACLES = {}  # op -> (source, function)
 
 
@@ -25,7 +33,8 @@ class Call:
 
 
 def oracle(source, *ops):
-    """source: numpy, scipy, onnx (its reference evaluator), onnxruntime, python, or formula: written out in f64."""
+    assert source in SOURCES
+
     def add(function):
         for op in ops:
             assert op not in ORACLES, op

@@ -14,12 +14,13 @@ def recurrent(c, op, inputs, hidden, outputs, **own):
         raise Skip("one number, and onnxruntime's tanh is only as good as 1e-7")
     if len(inputs) > 4 and inputs[4] is not None and (inputs[4] == 0).any():
         raise Skip('of no steps onnxruntime gives 0 for the last state; ONNX says nothing, rlx gives the first state')
+    alpha = c.activation_alpha or ([1.0] if 'ThresholdedRelu' in c.activations else None)  # which it takes for 0
     # onnxruntime has only layout 0.
     states = [i for i in (5, 6) if i < len(inputs) and inputs[i] is not None]
     if batch_first:
         inputs = [np.swapaxes(v, 0, 1) if i == 0 or i in states else v for i, v in enumerate(inputs)]
     results = onnxruntime_run(op, inputs, outputs, opset=14, direction=c.direction, hidden_size=hidden,
-                              activations=c.activations or None, activation_alpha=c.activation_alpha or None,
+                              activations=c.activations or None, activation_alpha=alpha,
                               activation_beta=c.activation_beta or None, clip=c.clip or None, **own)
     if batch_first:  # y [S, D, B, H] to [B, S, D, H], states [D, B, H] to [B, D, H]
         results = [np.transpose(results[0], (2, 0, 1, 3))] + [np.swapaxes(v, 0, 1) for v in results[1:]]

@@ -86,6 +86,10 @@ def pad(c, x, pads=None, value=None):
     before, after = [0] * x.ndim, [0] * x.ndim
     for i, axis in enumerate(axes):
         before[axis], after[axis] = pads[i], pads[i + len(axes)]
+    if c.mode == 'wrap':  # "as if the data tensor forms a torus", also where some of it is taken off
+        for axis, (b, a) in enumerate(zip(before, after)):
+            x = np.take(x, np.arange(-b, x.shape[axis] + a), axis, mode='wrap')
+        return x
     # What negative pads take off is gone before the others look at it.
     x = x[tuple(slice(max(0, -b), n - max(0, -a)) for b, a, n in zip(before, after, x.shape))]
     widths = [(max(0, b), max(0, a)) for b, a in zip(before, after)]

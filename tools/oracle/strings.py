@@ -9,7 +9,8 @@ from rows import FLOATS, rounded
 
 
 def strings_of(x):
-    return [bytes(row).rstrip(b'\0') for row in x.reshape(-1, x.shape[-1])] if x.size else [b''] * int(np.prod(x.shape[:-1]))
+    count = int(np.prod(x.shape[:-1]))
+    return [bytes(row).rstrip(b'\0') for row in x.reshape(count, x.shape[-1])]
 
 
 def tensor_of(strings, shape, length):
@@ -46,6 +47,7 @@ def number_text(v, dtype):
     if not np.isfinite(v):
         return 'NaN' if np.isnan(v) else ('INF' if v > 0 else '-INF')
     digits = next(n for n in range(1, 18) if rounded(np.array(float(f'{v:.{n - 1}e}')), dtype) == v)
-    scientific = f'{v:.{digits - 1}e}'
+    mantissa, exponent = f'{v:.{digits - 1}e}'.split('e')
+    scientific = f'{mantissa}e{int(exponent)}'
     plain = f'{Decimal(scientific):f}'
     return plain if len(plain) <= len(scientific) else scientific

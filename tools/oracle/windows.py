@@ -1,7 +1,19 @@
 """Pools, and the windows they look through."""
 import numpy as np
 
+from onnx_models import onnxruntime_run
+from products import sliding
 from registry import oracle
+
+
+def pooled(op, c, x, outputs=1, **own):
+    """By onnxruntime, or None where it has no such pool."""
+    if x.dtype != np.float64 or x.size == 0 or not np.isfinite(x).all():
+        return None
+    try:
+        return onnxruntime_run(op, [x], outputs, opset=22, ceil_mode=int(c.ceil_mode), **sliding(c, c.window), **own)
+    except Exception:  # dilations beside auto_pad
+        return None
 
 
 class Windows:
@@ -51,8 +63,11 @@ class Windows:
         return tuple(range(-self.axes, 0))
 
 
-@oracle('numpy', 'max_pool')
+@oracle('onnxruntime', 'max_pool')
 def max_pool(c, x):
+    results = pooled('MaxPool', c, x, 2, storage_order=c.storage_order)
+    if results:
+        return results
     windows = Windows(c, x.shape[2:])
     lowest = -np.inf if x.dtype == np.float64 else np.iinfo(x.dtype).min
     seen, inside = windows.of(x, lowest)
@@ -70,8 +85,11 @@ def max_pool(c, x):
     return [np.take_along_axis(flat, take, -1)[..., 0], np.take_along_axis(places, take, -1)[..., 0]]
 
 
-@oracle('numpy', 'average_pool')
+@oracle('onnxruntime', 'average_pool')
 def average_pool(c, x):
+    results = pooled('AveragePool', c, x, count_include_pad=int(c.count_include_pad))
+    if results:
+        return results
     windows = Windows(c, x.shape[2:])
     seen, inside = windows.of(x, 0.0)
     if c.count_include_pad:  # but not what a window reaches beyond the padding
@@ -82,14 +100,17 @@ def average_pool(c, x):
     return seen.sum(windows.taps()) / inside.sum(windows.taps())
 
 
-@oracle('numpy', 'lp_pool')
+@oracle('onnxruntime', 'lp_pool')
 def lp_pool(c, x):
+    results = pooled('LpPool', c, x, p=int(c.p)) if c.p == int(c.p) else None
+    if results:
+        return results
     windows = Windows(c, x.shape[2:])
     seen, _ = windows.of(x, 0.0)
     return (np.abs(seen) ** c.p).sum(windows.taps()) ** (1 / c.p)
 
 
-@oracle('numpy', 'im2col')
+@oracle('formula', 'im2col')
 def im2col(c, x):
     windows = Windows(c, x.shape[2:])
     seen, _ = windows.of(x, x.dtype.type(0))
