@@ -14,9 +14,10 @@ import rows
 
 FAMILIES = ['elementwise', 'reductions', 'search', 'shapes', 'indexing', 'products', 'windows', 'pictures', 'norms',
             'sequences', 'random_numbers', 'strings', 'control', 'compositions']
-FEW_ELEMENTS = 130  # of a row's results: the files are to stay small
+FEW_ELEMENTS = 70  # of a row's results: the files are to stay small
 MOST_ELEMENTS = 700  # where no smaller row has an attribute, or there are not enough of them
 ENOUGH_ROWS = 3
+ENOUGH_VALUES = 4  # that tell one result from another
 
 
 def computed(row):
@@ -61,20 +62,31 @@ def features(row):
     for name, tensor in row['inputs'].items():
         found.add((name, tensor['dtype']))
         if tensor['dtype'] in rows.FLOATS and not np.isfinite(rows.tensor(tensor)).all():
-            found.add((name, 'not finite'))
+            found.add(('not finite', name))
     if row['composed']:
         found.add(('why', row['row'].split(': ', 1)[1]))
     return found
 
 
+def telling_values(results):
+    """How many different values can be seen: tolerance is of the largest, and beside 1e30 a wrong 1 looks right."""
+    most = 0
+    for array, dtype in results:
+        numbers = np.asarray(array).astype(np.complex128 if dtype == 'c64' else np.float64).ravel()
+        numbers = numbers[np.isfinite(numbers)]
+        largest = np.abs(numbers).max(initial=0)
+        most = max(most, len(np.unique(numbers[np.abs(numbers) >= 1e-3 * largest])))
+    return min(most, ENOUGH_VALUES)
+
+
 def chosen(candidates):
-    """The cheapest rows that show every feature, and at least three with something in them."""
+    """The cheapest rows that show every feature, and at least three of which much can be told."""
+    telling = max(candidate['telling'] for candidate in candidates)
     for candidate in candidates:
         candidate['features'] = features(candidate['row'])
-        if candidate['elements'] > FEW_ELEMENTS:
-            candidate['features'] = {feature for feature in candidate['features'] if feature[0] == 'attribute'}
-        elif candidate['elements'] > FEW_ELEMENTS / 2:
-            candidate['features'] = {feature for feature in candidate['features'] if feature[0] != 'value'}
+        if candidate['elements'] > FEW_ELEMENTS:  # it has to show something that matters
+            kinds = ('attribute', 'not finite') if candidate['elements'] <= 2 * FEW_ELEMENTS else ('attribute',)
+            candidate['features'] = {feature for feature in candidate['features'] if feature[0] in kinds}
     picked, seen = [], set()
     rest = list(candidates)
 
@@ -83,14 +95,13 @@ def chosen(candidates):
 
     while rest:
         best = max(rest, key=gain)
-        filled = sum(candidate['elements'] > 0 for candidate in picked)
         if gain(best) == 0:
-            if filled >= ENOUGH_ROWS:
+            if sum(candidate['telling'] == telling for candidate in picked) >= ENOUGH_ROWS:
                 break
-            with_something = [candidate for candidate in rest if candidate['elements'] > 0]
+            with_something = [candidate for candidate in rest if candidate['telling'] > 0]
             if not with_something:
                 break
-            best = min(with_something, key=lambda candidate: candidate['elements'])
+            best = min(with_something, key=lambda candidate: (-candidate['telling'], candidate['elements']))
         rest.remove(best)
         picked.append(best)
         seen |= best['features']
@@ -128,7 +139,8 @@ def main():
             continue
         elements = sum(array.size for array, _ in results)
         if elements <= MOST_ELEMENTS:
-            candidates.append({'row': row, 'results': results, 'elements': elements})
+            candidates.append({'row': row, 'results': results, 'elements': elements,
+                               'telling': telling_values(results)})
     write(by_op, family_of, options)
 
 
