@@ -6,6 +6,7 @@ import scipy.special
 
 import registry
 from onnx_models import onnxruntime_run
+from products import dequantise, quantise
 from registry import Skip, each, oracle
 from random_numbers import uniforms
 from rows import DTYPES
@@ -318,3 +319,33 @@ def scan(c, state, rows, w=None):
         state = following
     stacked = np.stack(stacked[::-1] if c.row == 'backwards' else stacked, axis) if stacked else np.zeros(rows.shape)
     return [state, stacked]
+
+
+# Functions of ops.h that are an op and something around it.
+
+@oracle('numpy', 'shape_of()')
+def some_of_shape(c, x):
+    first, last = {'from the second dim': (1, None), 'the last dim': (-1, None), 'some symbolic': (0, -1)}[c.row]
+    return np.array(x.shape[first:last], np.int64)
+
+
+def spread(c, x, v):
+    """A scale or zero point for each index of an axis, or for each block of three along it, for each element."""
+    if v is None:
+        return None
+    if c.row == 'blocks of three':
+        return np.repeat(v, 3, 1)
+    if c.row == 'the last block is short':
+        return np.repeat(v, 3, 0)[:x.shape[0]]
+    axis = 0 if c.row == 'the first axis, no zero point' else 1
+    return v.reshape((-1,) + (1,) * (x.ndim - 1 - axis))
+
+
+@oracle('numpy', 'quantise()')
+def quantise_along(c, x, scale, zero_point=None):
+    return quantise(c, x, spread(c, x, scale), spread(c, x, zero_point))
+
+
+@oracle('numpy', 'dequantise()')
+def dequantise_along(c, x, scale, zero_point=None):
+    return dequantise(c, x, spread(c, x, scale), spread(c, x, zero_point))
