@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <sstream>
 
 #include "rlx/base/text.h"
@@ -66,10 +67,57 @@ Tensor read_tensor(const std::string& line, const std::string& place) {
   return tensor;
 }
 
-uint64_t fnv1a(std::string_view bytes, uint64_t hash) {
-  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return hash;
-}
+// FNV-1a of all that is added.
+class Hash {
+ public:
+  void add(std::string_view bytes) {
+    for (const char c : bytes) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  void add(const Tensor& tensor) {
+    add(text(tensor.type()));
+    const std::span<const std::byte> bytes = tensor.bytes();
+    add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+  void add(bool value) { add(text(value)); }
+  void add(int64_t value) { add(text(value)); }
+  void add(double value) { add(print_float(value)); }
+  void add(const std::string& value) { add(std::string_view(value)); }
+  void add(DType value) { add(name(value)); }
+  void add(const Dims& value) { add(text(value)); }
+  void add(const GraphPtr& value) { add_graph(*value); }
+  template <class Item>
+  void add(const std::vector<Item>& list) {
+    for (const Item& item : list) {
+      add(item);
+      add(std::string_view(", "));
+    }
+  }
+  // By what its outputs are made of: compilers differ in the order in which they add nodes.
+  void add_graph(const Graph& graph) {
+    for (const GraphOutput& output : graph.outputs()) add_value(output.value);
+  }
+
+  std::string text_of() const {
+    char digits[17];
+    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(value_));
+    return digits;
+  }
+
+ private:
+  void add_value(Value value) {
+    if (!value.present()) return add(std::string_view("_"));
+    const Node& node = value.producer();
+    add(text('(', node.op->name, ' ', value.result, ' ', is_input(node) ? node.name : ""));
+    for (const auto& [name, attr] : node.attrs) {
+      add(text(' ', name, '='));
+      std::visit([&](const auto& held) { add(held); }, attr.variant());
+    }
+    for (const Value& input : node.inputs) add_value(input);
+    add(std::string_view(")"));
+  }
+
+  uint64_t value_ = 0xcbf29ce484222325u;
+};
 
 }  // namespace
 
@@ -99,19 +147,17 @@ std::vector<OracleRow> parse_oracle(std::string_view source, const std::string& 
 
 std::string fingerprint(const OpCase& row, const OpSet& ops) {
   const CaseGraph built = case_graph(row, ops);
-  constexpr int64_t kAll = std::numeric_limits<int64_t>::max();
+  Hash hash;
   // A composition may become another graph that computes the same.
-  const bool composition = !ops.find(row.op);
-  uint64_t hash = fnv1a(composition ? describe(row) : print(built.graph, {.inline_elements = kAll}),
-                        0xcbf29ce484222325u);
+  if (ops.find(row.op))
+    hash.add_graph(built.graph);
+  else
+    hash.add(describe(row));
   for (const auto& [name, tensor] : built.inputs) {
-    hash = fnv1a(text(name, ' ', tensor.type()), hash);
-    const auto bytes = tensor.bytes();
-    hash = fnv1a({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, hash);
+    hash.add(name);
+    hash.add(tensor);
   }
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-  return digits;
+  return hash.text_of();
 }
 
 }  // namespace rlx
