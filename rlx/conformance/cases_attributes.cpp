@@ -1,5 +1,5 @@
-// Rows for attributes that no other row sets, and small ones of ops whose others are too large to
-// store what they should give (oracle.h).
+// Rows for attributes that no other row sets, for indices below zero, and small ones of ops whose
+// others are too large to store what they should give (oracle.h).
 
 #include "rlx/conformance/op_cases.h"
 #include "rlx/ops/ops.h"
@@ -106,6 +106,17 @@ void add_places(Cases& cases) {
        {{"reduction", "add"}, {"deterministic", true}},
        "added in order",
        3});
+  const auto indices = [](Shape shape, std::initializer_list<double> list) {
+    return given(Tensor::of(DType::i64, std::move(shape), list));
+  };
+  const char* const below = "indices that count from the end";
+  const CaseInput table = normal(f32({4, 3})), rows = indices({3}, {-1, 0, -3});
+  const CaseInput cells = indices({2, 3}, {-1, 0, -2, 1, -4, 2});
+  const CaseInput corners = indices({3, 2}, {-1, 0, 0, -2, -3, -1});
+  cases.push_back({"causal_mask", {normal(f32({4, 7}))}, {{"window", 2}}, "three keys each"});
+  cases.push_back({"gather_nd", {table, corners}, {}, below});
+  cases.push_back({"scatter", {table, rows, normal(f32({3, 3}))}, {}, below});
+  cases.push_back({"scatter_elements", {table, cells, normal(f32({2, 3}))}, {}, below});
   const CaseInput start = given(Tensor::scalar(DType::f32, -2)),
                   limit = given(Tensor::scalar(DType::f32, 1)),
                   delta = given(Tensor::scalar(DType::f32, 0.375));

@@ -64,6 +64,8 @@ def features(row):
             found.add(('with', node['op']))
     for name, tensor in row['inputs'].items():
         found.add((name, tensor['dtype']))
+        if name != 'in0' and tensor['dtype'] in ('i32', 'i64') and (rows.tensor(tensor) < 0).any():
+            found.add(('below zero', name))
         if tensor['dtype'] in rows.FLOATS and not np.isfinite(rows.tensor(tensor)).all():
             found.add(('not finite', name))
     if row['composed']:
@@ -87,6 +89,11 @@ def chosen(candidates):
     telling = max(candidate['telling'] for candidate in candidates)
     for candidate in candidates:
         candidate['features'] = features(candidate['row'])
+    # An attribute of a row that tells little shows nothing, if another row has it.
+    told = set().union(*(candidate['features'] for candidate in candidates if candidate['telling'] == telling))
+    for candidate in candidates:
+        if candidate['telling'] < telling:
+            candidate['features'] -= {feature for feature in told if feature[0] in ('attribute', 'value')}
         if candidate['elements'] > FEW_ELEMENTS:  # it has to show something that matters
             kinds = ('attribute', 'not finite') if candidate['elements'] <= 2 * FEW_ELEMENTS else ('attribute',)
             candidate['features'] = {feature for feature in candidate['features'] if feature[0] in kinds}
