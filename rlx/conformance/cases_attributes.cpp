@@ -113,6 +113,10 @@ void add_places(Cases& cases) {
   const CaseInput table = normal(f32({4, 3})), rows = indices({3}, {-1, 0, -3});
   const CaseInput cells = indices({2, 3}, {-1, 0, -2, 1, -4, 2});
   const CaseInput corners = indices({3, 2}, {-1, 0, 0, -2, -3, -1});
+  cases.push_back({"write_slice",
+                   {normal(f32({2, 3, 4})), normal(f32({2, 2, 2})), list({0, 1, 1})},
+                   {},
+                   "a block inside"});
   cases.push_back({"causal_mask", {normal(f32({4, 7}))}, {{"window", 2}}, "three keys each"});
   cases.push_back({"gather_nd", {table, corners}, {}, below});
   cases.push_back({"scatter", {table, rows, normal(f32({3, 3}))}, {}, below});

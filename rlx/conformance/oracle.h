@@ -12,7 +12,7 @@ namespace rlx {
 
 struct OracleRow {
   std::string op;
-  std::string source;       // who computed it: numpy, scipy, onnx, onnxruntime, formula
+  std::string source;       // who computed it: tests/oracle/README.md
   std::string row;          // as describe() has it
   std::string fingerprint;  // of the row when it was computed
   std::vector<Tensor> results;

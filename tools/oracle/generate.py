@@ -64,6 +64,7 @@ def features(row):
             found.add(('with', node['op']))
     for name, tensor in row['inputs'].items():
         found.add((name, tensor['dtype']))
+        found.add(('class', name, np.dtype(rows.DTYPES[tensor['dtype']]).kind if tensor['dtype'] != 'bf16' else 'f'))
         if name != 'in0' and tensor['dtype'] in ('i32', 'i64') and (rows.tensor(tensor) < 0).any():
             found.add(('below zero', name))
         if tensor['dtype'] in rows.FLOATS and not np.isfinite(rows.tensor(tensor)).all():
@@ -95,7 +96,7 @@ def chosen(candidates):
         if candidate['telling'] < telling:
             candidate['features'] -= {feature for feature in told if feature[0] in ('attribute', 'value')}
         if candidate['elements'] > FEW_ELEMENTS:  # it has to show something that matters
-            kinds = ('attribute', 'not finite') if candidate['elements'] <= 2 * FEW_ELEMENTS else ('attribute',)
+            kinds = ('attribute', 'not finite', 'class') if candidate['elements'] <= 2 * FEW_ELEMENTS else ('attribute',)
             candidate['features'] = {feature for feature in candidate['features'] if feature[0] in kinds}
     picked, seen = [], set()
     rest = list(candidates)
