@@ -48,7 +48,7 @@ def operands_of(row, inputs):
 
 
 def features(row):
-    """What a row is the first to show: attributes that are not at their defaults, operands, dtypes, NaN."""
+    """What a row is the first to show: attributes not at their defaults, operands, dtypes, ranks, NaN."""
     found = {('operands', tuple(sorted(row['inputs'])))}
     for node in row['graph']['nodes']:
         if node['op'] == row['op']:
@@ -64,6 +64,7 @@ def features(row):
             found.add(('with', node['op']))
     for name, tensor in row['inputs'].items():
         found.add((name, tensor['dtype']))
+        found.add((name, len(tensor['shape'])))
         found.add(('class', name, np.dtype(rows.DTYPES[tensor['dtype']]).kind if tensor['dtype'] != 'bf16' else 'f'))
         if name != 'in0' and tensor['dtype'] in ('i32', 'i64') and (rows.tensor(tensor) < 0).any():
             found.add(('below zero', name))
