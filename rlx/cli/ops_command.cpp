@@ -3,6 +3,7 @@
 #include <iomanip>
 
 #include "rlx/cli/commands.h"
+#include "rlx/cli/rows_json.h"
 #include "rlx/cli/tensor_print.h"
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/kernels.h"
@@ -15,7 +16,7 @@ namespace {
 
 struct OpsOptions {
   bool json = false, markdown = false, details = false, kernels = false, fingerprints = false,
-       times = false;
+       times = false, rows = false;
   std::vector<std::string> devices, names;
 };
 
@@ -48,6 +49,25 @@ void print_kernels(const OpsOptions& options, Context& context) {
   for (const OpKernels& op : kernels)
     for (const std::string& module : op.modules)
       context.out << "// " << op.op << ", a device " << op.device << '\n' << module << '\n';
+}
+
+// What tools/make-oracle computes without rlx: the rows, but not those too large to store.
+void print_rows(const OpsOptions& options, Context& context) {
+  constexpr int64_t kMostElements = 6000;
+  const OpSet ops = catalog();
+  for (const CaseFamily& family : case_families())
+    for (const OpCase& row : family.rows()) {
+      int64_t elements = 0;
+      for (const CaseInput& input : row.inputs)
+        elements += count(bound(input.type.shape, row.symbols));
+      const auto& names = options.names;
+      const bool chosen =
+          names.empty() || std::find(names.begin(), names.end(), row.op) != names.end();
+      if (!chosen || elements > kMostElements) continue;
+      nlohmann::ordered_json json = row_json(row, ops);
+      json["family"] = family.name;
+      context.out << json.dump() << '\n';
+    }
 }
 
 void print_times(const OpsOptions& options, Context& context) {
@@ -83,6 +103,7 @@ nlohmann::ordered_json support_json(const SupportTable& table) {
 
 void list_ops(const OpsOptions& options, Context& context) {
   if (options.times) return print_times(options, context);
+  if (options.rows) return print_rows(options, context);
   if (options.kernels || options.fingerprints) return print_kernels(options, context);
   SupportOptions support;
   support.progress = [&](size_t done, size_t all) {
@@ -122,6 +143,8 @@ void add_ops_command(CLI::App& app, Context& context) {
   command->add_flag("--fingerprints", options->fingerprints,
                     "Print a hash of those modules, a line for each op");
   command->add_flag("--times", options->times, "Time the kernels against a copy of as many bytes");
+  command->add_flag("--rows", options->rows,
+                    "Print the small rows as JSON, a line each: operands and attributes");
   command->add_flag("--json", options->json, "Print one JSON array");
   command->add_option("--device", options->devices, "Try this device; may be repeated (all)")
       ->allow_extra_args(false);

@@ -124,7 +124,7 @@ void add_sets(Cases& cases) {
   for (const int64_t axis : {0, 1, -2})
     cases.push_back({.op = "argsort",
                      .inputs = {normal(f32({5, 67}))},
-                     .why = "the order alone",
+                     .why = text("the order alone, along axis ", axis),
                      .gradient = false,
                      .compose = [axis](const Values& in) -> Values {
                        return {argsort(in[0], axis, axis == 1)};

@@ -28,6 +28,7 @@ OpCase with(OpCase row, SymbolValues symbols) {
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
 std::vector<OpCase> broadcast_cases();
+std::vector<OpCase> attribute_cases();
 std::vector<OpCase> control_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> edge_cases();
@@ -73,6 +74,7 @@ std::span<const CaseFamily> case_families() {
       {"vision", vision_cases},            //
       // Last, so that what takes an op's first row takes one of its own family.
       {"broadcast", broadcast_cases},  //
+      {"attributes", attribute_cases},     // an op's first row is of its own family
   };
   return kFamilies;
 }
