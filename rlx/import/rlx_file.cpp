@@ -56,6 +56,9 @@ Graph load_rlx(const std::string& path, const OpSet& ops, const FileOptions& opt
   const auto find = [&](const std::string& key) {
     const std::string beside = tensors_path(path);
     try {
+      // A FIFO that came along with the text would make us wait, a device fill the memory.
+      if (!large && std::filesystem::exists(beside) && !std::filesystem::is_regular_file(beside))
+        fail(ErrorKind::io, "cannot open '", beside, "': it is no regular file");
       if (!large) large = load_safetensors(beside, options);
     } catch (Error& error) {
       error.add_note("tensor '" + key + "' should be there, beside " + path);

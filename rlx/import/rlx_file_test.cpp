@@ -1,6 +1,7 @@
 #include "rlx/import/rlx_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -92,6 +93,25 @@ TEST(RlxFile, WhatIsMissingIsNamed) {
   std::filesystem::rename(folder.path("other.safetensors"), beside);
   EXPECT_EQ(error_of(path, ErrorKind::invalid_model),
             path + ":3:31: there is no tensor 'large' in " + beside);
+}
+
+TEST(RlxFile, TensorsAreReadFromARegularFileOnly) {
+  const TestFolder folder;
+  const std::string path = folder.path("m.rlx"), beside = folder.path("m.safetensors");
+  save_rlx(graph_with(large_tensor()), path);
+  std::filesystem::remove(beside);
+  ASSERT_EQ(::mkfifo(beside.c_str(), 0600), 0);  // reading it would wait for ever
+  EXPECT_NE(error_of(path, ErrorKind::io).find(beside + "': it is no regular file"),
+            std::string::npos);
+}
+
+TEST(RlxFile, AFolderInItsPlaceLeavesNoTensorsBehind) {
+  const TestFolder folder;
+  const std::string path = folder.path("m.rlx");
+  std::filesystem::create_directory(path);
+  EXPECT_EQ(rlx::error_of([&] { save_rlx(graph_with(large_tensor()), path); }),
+            "cannot write '" + path + "': it is a folder");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("m.safetensors")));
 }
 
 }  // namespace

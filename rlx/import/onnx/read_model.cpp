@@ -181,6 +181,8 @@ class Reader {
           in.skip();
       }
     });
+    // Two bytes would else become one of our attributes, which is hundreds of them.
+    if (attribute.name.empty()) wire_.fail_at(wire_.offset_of(message), "an attribute has no name");
     return attribute;
   }
 

@@ -94,8 +94,7 @@ TEST(OnnxWeaknesses, DataAtAnyAddress) {
     const std::string bytes = model_of({{node("Add", {"w", "w"}, "y")},
                                         {tensor<double>("w", 11, {1}, {1.5})},
                                         {},
-                                        {typed("y", tensor_type({"1"}, 11))}}) +
-                              std::string();
+                                        {typed("y", tensor_type({"1"}, 11))}});
     const std::string padded = message([&](pbf_writer& out) {
                                  out.add_string(2, std::string(shift, 'p'));  // the producer
                                }) +
@@ -127,6 +126,12 @@ TEST(OnnxWeaknesses, WhatIsNotAGraph) {
   EXPECT_EQ(
       said({node("Add", {"a", "x"}, "b"), node("Add", {"b", "x"}, "a"), node("Relu", {"a"}, "y")}),
       "there is no value 'a' before this node");
+}
+
+TEST(OnnxWeaknesses, AttributesOfNothing) {
+  EXPECT_NE(
+      said_of_bytes(model({node("Relu", {"x"}, "y", "", {""})})).find("an attribute has no name"),
+      std::string::npos);
 }
 
 TEST(OnnxWeaknesses, NegativeSizes) {
