@@ -15,10 +15,12 @@ struct CompileFlags {
 void compile_command(const CompileFlags& flags, Context& context) {
   if (!is_image_file(flags.out))
     throw CLI::ValidationError("--out", text("'", flags.out, "' does not end in .rlxi"));
-  const Graph graph = load_graph(flags.file);
+  OpenedFiles files;
+  const Graph graph = load_graph(flags.file, &files);
   const Device device = context.device(flags.device);
   const image::Image image = compile_image(graph, {.device = device, .strict = flags.strict});
   image::write_image(flags.out, image);
+  check_unchanged(files);
   context.out << flags.out << ": " << image.run.size() << " steps, " << image.kernels.size()
               << " kernels, for " << device.name() << '\n';
 }
@@ -34,6 +36,7 @@ void add_compile_command(CLI::App& app, Context& context) {
       ->type_name("");
   command.add_option("--out", flags->out, "The image, a .rlxi file; it holds the weights too")
       ->required()
+      ->check(refuse_empty, "")
       ->type_name("FILE");
   command.add_option("--device", flags->device, "cpu, gpu, auto, or a name that rlx devices shows")
       ->type_name("NAME")

@@ -87,6 +87,9 @@ void print_memory(const Inspection& found, bool slots, Context& context) {
 }
 
 void inspect_command(const InspectFlags& flags, Context& context) {
+  const bool of_graph = flags.json || flags.memory || flags.text;
+  if (of_graph && (flags.image || is_image_file(flags.file)))
+    throw CLI::ValidationError("inspect", "an image has neither --json nor --memory nor --text");
   if (is_image_file(flags.file)) {
     context.out << to_text(image::read_image(flags.file));
     return;

@@ -108,7 +108,8 @@ void run_image(const RunFlags& flags, Context& context) {
   refuse("--check-nan", flags.check_nan);
   refuse("--dump", !flags.dump_folder.empty());
   refuse("--strict", flags.strict);
-  image::Image image = image::read_image(flags.file);
+  OpenedFiles files;
+  image::Image image = image::read_image(flags.file, {.files = {.opened = &files}});
   const Signature signature = signature_of(image);
   const std::vector<std::string> chosen = chosen_outputs(signature, flags);
   const TensorMap inputs = make_inputs(signature, flags.inputs);
@@ -116,7 +117,9 @@ void run_image(const RunFlags& flags, Context& context) {
   const Make make = [&](const Device& on) {
     return prepare(on, std::move(image), catalog(), flags.memory_budget);
   };
-  show(chosen, run_program(make, device, inputs, chosen, flags, context), flags, context);
+  const Done done = run_program(make, device, inputs, chosen, flags, context);
+  check_unchanged(files);
+  show(chosen, done, flags, context);
 }
 
 void run_graph(const RunFlags& flags, Context& context) {

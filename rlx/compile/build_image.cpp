@@ -99,10 +99,9 @@ class Assembly {
   void add_checks() {
     for (const Lowered::Check& each : lowered_.checks) {
       const DimCheck& check = each.check;
-      const auto relation = static_cast<image::Check::Relation>(check.relation);
       const Number guard = each.running.empty() ? kNone : numbers_.told(each.running);
       numbers_.add_check(
-          {relation, numbers_.of(check.a), numbers_.of(check.b), guard, check.what, each.node});
+          {check.relation, numbers_.of(check.a), numbers_.of(check.b), guard, check.what, each.node});
     }
   }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "rlx/base/file.h"
 #include "rlx/image/image.h"
 
 namespace rlx::image {
@@ -20,7 +21,8 @@ struct WriteOptions {
   std::vector<std::string> without = {};  // weights to leave out
 };
 struct ReadOptions {
-  bool checksums = true;  // false reads less of a large file, and finds less of what is damaged
+  bool checksums = true;   // false reads less of a large file, and finds less of what is damaged
+  FileOptions files = {};  // for read_image()
 };
 
 std::vector<std::byte> to_bytes(const Image& image, const WriteOptions& options = {});

@@ -30,7 +30,7 @@ uint64_t header_checksum(const Header& header);
 
 inline uint64_t align(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-enum class Word : uint8_t { number, symbol, sum, product, floor_div, mod, min, max };
+enum class Word : uint8_t { number, symbol, sum, product, floor_div, mod, min, max, broadcast };
 
 template <class Archive, class T>
 using Field = typename Archive::template Field<T>;
@@ -184,7 +184,7 @@ constexpr Kind last(Kind) { return Kind::flag; }
 constexpr Storage last(Storage) { return Storage::boolean_word; }
 constexpr Access last(Access) { return Access::read_write; }
 constexpr Instruction::Op last(Instruction::Op) { return Instruction::Op::broadcast; }
-constexpr Check::Relation last(Check::Relation) { return Check::Relation::multiple_of; }
-constexpr Word last(Word) { return Word::max; }
+constexpr Relation last(Relation) { return Relation::broadcasts_to; }
+constexpr Word last(Word) { return Word::broadcast; }
 
 }  // namespace rlx::image

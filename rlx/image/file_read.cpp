@@ -2,7 +2,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "rlx/base/file.h"
 #include "rlx/image/file.h"
 #include "rlx/image/file_format.h"
 #include "rlx/image/verify.h"
@@ -242,8 +241,10 @@ class Reader {
         return called("mod", mod(a.dim, b.dim), a, b);
       case Word::min:
         return called("min", min(a.dim, b.dim), a, b);
-      default:
+      case Word::max:
         return called("max", max(a.dim, b.dim), a, b);
+      default:
+        return called("broadcast", broadcast(a.dim, b.dim), a, b);
     }
   }
   Part called(const char* name, Dim made, const Part& a, const Part& b) {
@@ -309,7 +310,7 @@ Image from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> k
 }
 
 Image read_image(const std::string& path, const ReadOptions& options) {
-  const auto file = MappedFile::open(path);
+  const auto file = MappedFile::open(path, options.files);
   return from_bytes(file->bytes(), file, path, options);
 }
 

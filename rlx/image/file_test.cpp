@@ -89,7 +89,7 @@ TEST(ImageFile, AttributesAndExpressionsOfAllKindsAreKept) {
   Image image = small_image();
   const Dim n("n"), m("long_name.0");
   const Dim expression = Dim(3) * n * n * m - floor_div(n + Dim(1), m) * max(n, Dim(2) * m) +
-                         mod(min(n, m), Dim(7)) + Dim(-5);
+                         mod(min(n, m), Dim(7)) + broadcast(n, broadcast(m, Dim("k"))) + Dim(-5);
   Attrs attrs{{"bool", true},
               {"int", int64_t{INT64_MIN}},
               {"float", -0.0},
@@ -176,7 +176,7 @@ TEST(ImageFile, TheChecksumIsTheOneOthersCompute) {
 // What reading damaged bytes says; "" where they are an image all the same, which then holds.
 std::string read_damaged(std::span<const std::byte> bytes, bool checksums) {
   try {
-    const Image image = from_bytes(bytes, nullptr, "damaged", {checksums});
+    const Image image = from_bytes(bytes, nullptr, "damaged", {.checksums = checksums});
     image::verify(image);
     to_text(image);
     return "";
@@ -252,10 +252,10 @@ TEST(ImageFile, AnExpressionCannotGrowBeyondTheFile) {
                                  [](std::byte a, char b) { return a == std::byte(b); });
   ASSERT_NE(found, bytes.end());
   found[9] = std::byte{3};
-  EXPECT_EQ(from_bytes(bytes, nullptr, "b", {false}).outputs[0].type.shape[0],
+  EXPECT_EQ(from_bytes(bytes, nullptr, "b", {.checksums = false}).outputs[0].type.shape[0],
             Dim("aa") * Dim("bb"));
   found[9] = std::byte{4};
-  EXPECT_EQ(from_bytes(bytes, nullptr, "b", {false}).outputs[0].type.shape[0],
+  EXPECT_EQ(from_bytes(bytes, nullptr, "b", {.checksums = false}).outputs[0].type.shape[0],
             floor_div(Dim("aa"), Dim("bb")));
   found[5] = std::byte{2};
   EXPECT_NE(read_damaged(bytes, false).find("lacks an operand"), std::string::npos);

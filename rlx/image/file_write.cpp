@@ -3,13 +3,30 @@
 #include <map>
 #include <type_traits>
 
-#include "rlx/base/file.h"
 #include "rlx/image/file.h"
 #include "rlx/image/file_format.h"
 #include "rlx/image/verify.h"
 
 namespace rlx::image {
 namespace {
+
+Word word_of(Dim::Function function) {
+  switch (function) {
+    case Dim::Function::symbol:
+      return Word::symbol;
+    case Dim::Function::floor_div:
+      return Word::floor_div;
+    case Dim::Function::mod:
+      return Word::mod;
+    case Dim::Function::min:
+      return Word::min;
+    case Dim::Function::max:
+      return Word::max;
+    case Dim::Function::broadcast:
+      break;
+  }
+  return Word::broadcast;
+}
 
 class Writer {
  public:
@@ -128,11 +145,7 @@ class Writer {
     int32_t sum(int32_t a, int32_t b) override { return join(Word::sum, a, b, 0); }
     int32_t product(int32_t a, int32_t b) override { return join(Word::product, a, b, 0); }
     int32_t call(Dim::Function function, int32_t a, int32_t b) override {
-      const Word word = function == Dim::Function::floor_div ? Word::floor_div
-                        : function == Dim::Function::mod     ? Word::mod
-                        : function == Dim::Function::min     ? Word::min
-                                                             : Word::max;
-      return join(word, a, b, 1);
+      return join(word_of(function), a, b, 1);
     }
   };
   void put(const Dim& dim) {

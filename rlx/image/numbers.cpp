@@ -6,7 +6,6 @@ namespace rlx::image {
 namespace {
 
 using Op = Instruction::Op;
-using Relation = Check::Relation;
 
 int64_t result_of(Op op, int64_t a, int64_t b) {
   switch (op) {
@@ -46,17 +45,6 @@ Interval range_of(Op op, Interval a, Interval b) {
       break;
   }
   return interval_broadcast(a, b);
-}
-
-bool holds(Relation relation, int64_t a, int64_t b) {
-  switch (relation) {
-    case Relation::equal:
-      return a == b;
-    case Relation::at_most:
-      return a <= b;
-    default:
-      return b == 0 ? a == 0 : mod_number(a, b) == 0;
-  }
 }
 
 }  // namespace
@@ -133,11 +121,7 @@ void Cells::require(const Check& check) const {
   if (!known(check.a) || !known(check.b) || (check.guard != kNone && !known(check.guard))) return;
   const int64_t a = at(check.a), b = at(check.b);
   if (holds(check.relation, a, b)) return;
-  const std::string why =
-      check.relation == Relation::equal     ? text(" must be equal, and are ", a, " and ", b)
-      : check.relation == Relation::at_most ? text(": ", a, " is more than ", b)
-                                            : text(": ", a, " is no multiple of ", b);
-  fail(ErrorKind::invalid_input, check.what, why, "\n  at node '", check.node, "'");
+  fail(ErrorKind::invalid_input, check.what, broken(check.relation, a, b), "\n  at node '", check.node, "'");
 }
 
 void Cells::evaluate() {

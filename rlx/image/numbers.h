@@ -9,6 +9,7 @@
 
 #include "rlx/base/error.h"
 #include "rlx/tensor/interval.h"
+#include "rlx/tensor/relation.h"
 
 namespace rlx::image {
 
@@ -24,7 +25,6 @@ struct Instruction {
 
 // What must hold as soon as both cells are known, and `guard` too where there is one.
 struct Check {
-  enum class Relation : uint8_t { equal, at_most, multiple_of };
   Relation relation = Relation::equal;
   Number a = kNone, b = kNone, guard = kNone;
   std::string what = {};   // "matmul: rows of b and columns of a: k and n"

@@ -74,7 +74,7 @@ Image every_step() {
                   {Op::floor_divide, 4, 3, 1},
                   {Op::broadcast, 6, 0, 5},
                   {Op::minimum, 7, 0, 1}};  // nothing uses it
-  numbers.checks = {{Check::Relation::equal, 6, 0, 5, "rows of \"a\" and b", "the sum"}};
+  numbers.checks = {{Relation::equal, 6, 0, 5, "rows of \"a\" and b", "the sum"}};
   numbers.segments = {{{2}, {0}}};
   Value x{Kind::input, "x", DType::f32, Storage::native, {0, 1}, 3, 0};
   Value kept{Kind::state, "kept", DType::f32, Storage::native, {0, 1}, 3, 1};

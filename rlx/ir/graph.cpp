@@ -189,7 +189,8 @@ Value Graph::turn_into_state(const std::string& weight) {
   for (size_t at = 0; at < data_->nodes.size(); ++at) {
     Node& node = data_->nodes[at];
     if (!is_weight(node) || node.name != weight) continue;
-    check_unique(*data_, state_op(), weight);
+    take_name(*data_, state_op(), weight);
+    data_->source_names.erase({&weight_op(), weight});
     node.op = static_op(state_op());
     return value(static_cast<int>(at));
   }

@@ -37,23 +37,6 @@ const HostValue& InferSite::host(size_t i) const {
 
 namespace {
 
-using Relation = DimCheck::Relation;
-
-bool holds(Relation relation, int64_t a, int64_t b) {
-  switch (relation) {
-    case Relation::equal:
-      return a == b;
-    case Relation::at_most:
-      return a <= b;
-    case Relation::broadcast:
-      return a == b || a == 1 || b == 1;
-    case Relation::broadcasts_to:
-      return a == b || a == 1;
-    default:
-      return b == 0 ? a == 0 : mod(Dim(a), Dim(b)).is(0);
-  }
-}
-
 // rlx::broadcast, where a member has its name.
 Dim extent_of_both(const Dim& a, const Dim& b) { return broadcast(a, b); }
 
@@ -73,21 +56,7 @@ void check_dims(const InferSite& site, Relation relation, const Dim& a, const Di
 
 void DimCheck::require_under(const SymbolValues& symbols) const {
   const int64_t x = a.value(symbols), y = b.value(symbols);
-  if (holds(relation, x, y)) return;
-  switch (relation) {
-    case Relation::equal:
-      fail(ErrorKind::invalid_input, what, " must be equal, and are ", x, " and ", y);
-    case Relation::at_most:
-      fail(ErrorKind::invalid_input, what, ": ", x, " is more than ", y);
-    case Relation::broadcast:
-      fail(ErrorKind::invalid_input, what, " must be equal or one of them 1, and are ", x, " and ",
-           y);
-    case Relation::broadcasts_to:
-      fail(ErrorKind::invalid_input, what, " must be equal or the first 1, and are ", x, " and ",
-           y);
-    default:
-      fail(ErrorKind::invalid_input, what, ": ", x, " is no multiple of ", y);
-  }
+  if (!holds(relation, x, y)) fail(ErrorKind::invalid_input, what, broken(relation, x, y));
 }
 
 void InferSite::equal(const Dim& a, const Dim& b, std::string_view what) const {

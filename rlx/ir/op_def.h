@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rlx/tensor/attrs.h"
+#include "rlx/tensor/relation.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
@@ -50,7 +51,6 @@ struct HostValue {
 
 // What an op needs of two dims where only a binding can compare them.
 struct DimCheck {
-  enum class Relation { equal, at_most, multiple_of, broadcast, broadcasts_to };
   Dim a, b;
   std::string what;  // the message, which names both
   Relation relation = Relation::equal;

@@ -23,6 +23,9 @@ std::string print(const Graph& graph, const PrintOptions& options = {});
 // Errors are invalid_model with file, line and column.
 Graph parse(std::string_view source, const OpSet& ops, const ParseOptions& options = {});
 
+// Equal, where graphs are compared by what they print.
+bool same_attrs(const Attrs& a, const Attrs& b);
+
 // A float as the shortest text that reads back as the same bits.
 std::string print_float(double value, bool single = false);
 

@@ -179,4 +179,17 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   return Printer(options).print_all(graph);
 }
 
+bool same_attrs(const Attrs& a, const Attrs& b) {
+  if (a.size() != b.size()) return false;
+  for (auto x = a.begin(), y = b.begin(); x != a.end(); ++x, ++y) {
+    if (x->first != y->first) return false;
+    if (x->second == y->second) continue;
+    const auto* first = std::get_if<GraphPtr>(&x->second.variant());
+    const auto* second = std::get_if<GraphPtr>(&y->second.variant());
+    const PrintOptions whole{.inline_elements = INT64_MAX, .large = {}};
+    if (!first || !second || print(**first, whole) != print(**second, whole)) return false;
+  }
+  return true;
+}
+
 }  // namespace rlx

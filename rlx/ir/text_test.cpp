@@ -134,7 +134,8 @@ class Random {
       case 4:
         return dim(depth + 1) - dim(depth + 1);
       case 5:
-        return dim(depth + 1) * Dim(below(5) - 2);
+        return once_in(2) ? dim(depth + 1) * Dim(below(5) - 2)
+                          : broadcast(Dim(names[below(std::size(names))]), dim(depth + 1));
       case 6:
         return floor_div(dim(depth + 1), Dim(1 + below(9)));
       case 7:
@@ -426,6 +427,16 @@ TEST(TextForm, TextByHandMayBeLoose) {
   EXPECT_EQ(graph.node(0).types[0].shape[0], Dim("seq") * 3 + 6);
   EXPECT_EQ(graph.node(1).name, "softmax_1");
   EXPECT_EQ(graph.outputs()[0].name, "A");
+}
+
+TEST(TextForm, ABroadcastIsReadInWhateverOrder) {
+  const Graph graph = parse(
+      "rlx 1\n%0 = input @\"x\" : f32[broadcast(n, broadcast(k, m)), 2*broadcast(m, 1)]\n"
+      "output \"y\" %0",
+      test_ops());
+  EXPECT_EQ(graph.node(0).types[0].shape,
+            (Dims{broadcast(broadcast(Dim("m"), Dim("n")), Dim("k")), Dim(2) * Dim("m")}));
+  EXPECT_EQ(text(graph.node(0).types[0].shape[0]), "broadcast(k, broadcast(m, n))");
 }
 
 TEST(TextForm, PrintedNamesOfUnknownExtentsAreKept) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "rlx/ir/text.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {
@@ -60,7 +61,7 @@ Graph run(const Graph& graph) {
     const auto [begin, end] = seen.equal_range(digest.value());
     for (auto it = begin; it != end; ++it) {
       const Node& other = it->second.producer();
-      if (other.op.get() != node.op.get() || other.inputs != inputs || !(other.attrs == site.attrs))
+      if (other.op.get() != node.op.get() || other.inputs != inputs || !same_attrs(other.attrs, site.attrs))
         continue;
       Values same;
       for (size_t r = 0; r < node.types.size(); ++r)

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "rlx/ir/text.h"
-
 namespace rlx {
 namespace {
 
@@ -16,10 +14,6 @@ bool same(const Floats& a, const Floats& b) {
          std::equal(a.begin(), a.end(), b.begin(), [](double x, double y) { return same(x, y); });
 }
 bool same(const Tensor& a, const Tensor& b) { return same_bytes(a, b); }
-bool same(const GraphPtr& a, const GraphPtr& b) {
-  const PrintOptions whole{.inline_elements = INT64_MAX, .large = {}};
-  return a == b || print(*a, whole) == print(*b, whole);
-}
 template <class T>
 bool same(const T& a, const T& b) {
   return a == b;

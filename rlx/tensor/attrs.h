@@ -55,6 +55,7 @@ class Attr {
 
   const Variant& variant() const { return value_; }
   const char* kind() const;  // "an integer", "a list of floats", ... for messages
+  // Graphs by their address: same_attrs() of ir compares what they say.
   bool operator==(const Attr& other) const;
 
  private:

@@ -136,6 +136,7 @@ claim "and is shown" 0 '^image 1  cpu' '^  v0  input' 'call add  reads v0, v0' '
 cp out.txt image.txt
 claim "as inspect would have it" 0 -- inspect double.rlx --image
 holds "to the letter" cmp out.txt image.txt
+claim "an image is no JSON" 2 '^rlx: inspect: an image has neither --json' -- inspect double.rlxi --json
 claim "a model with weights is one file" 0 '^encoder\.rlxi: [0-9]+ steps' -- compile "$encoder" --device cpu --out encoder.rlxi
 claim "the graph" 0 '"probabilities"' -- run "$encoder" --device cpu --bind batch=2 --bind seq=5 --format json
 cp out.txt graph.json
