@@ -160,8 +160,8 @@ void RunBinding::run_bind_steps(const RunRequest& request) {
   for (size_t at = 0; at < image_.bind.size(); ++at) {
     const image::Step& step = image_.bind[at];
     if (const auto* call = std::get_if<image::Call>(&step.what)) {
-      const bool ready = std::all_of(
-          call->inputs.begin(), call->inputs.end(), [&](const image::Operand& operand) {
+      const bool ready =
+          std::all_of(call->inputs.begin(), call->inputs.end(), [&](const image::Operand& operand) {
             return operand.value < 0 || (is_there(operand.value) && cells_.known(operand.shape));
           });
       if (!ready) continue;
@@ -259,8 +259,7 @@ void bind_step(const image::Bind& bind, const Image& image, Cells& cells) {
   for (const Number number : bind.forget) cells.forget(number);
   if (bind.number != kNone) {
     // What the other cell holds may depend on what has just been forgotten.
-    if (!bind.forget.empty())
-      cells.evaluate(image.numbers.segments[size_t(bind.segment)]);
+    if (!bind.forget.empty()) cells.evaluate(image.numbers.segments[size_t(bind.segment)]);
     cells.set(bind.number, cells.at(bind.from));
   }
   if (bind.segment >= 0) cells.evaluate(image.numbers.segments[size_t(bind.segment)]);

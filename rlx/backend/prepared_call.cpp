@@ -29,7 +29,8 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
     if (!argument.present) continue;
     argument.tensor = value(operand.value);
     argument.shape.assign(operand.shape.size(), 0);
-    for (size_t d = 0; d < operand.shape.size(); ++d) argument.shape[d] = cells.at(operand.shape[d]);
+    for (size_t d = 0; d < operand.shape.size(); ++d)
+      argument.shape[d] = cells.at(operand.shape[d]);
     argument.is_view = operand.is_view();
     has_views_ |= argument.is_view;
     if (!argument.is_view) {

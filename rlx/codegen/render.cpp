@@ -33,8 +33,7 @@ std::string index_function(const Operand& operand) {
 
 std::string load_expression(const Operand& operand, const DeviceStorage& storage,
                             const std::string& at) {
-  const std::string buffer =
-      "buffer_" + (operand.shares.empty() ? operand.name : operand.shares);
+  const std::string buffer = "buffer_" + (operand.shares.empty() ? operand.name : operand.shares);
   if (storage.elements_per_word == 1) {
     if (operand.dtype == DType::boolean) return text(buffer, '[', at, "] != 0u");
     if (storage.element != storage.compute)

@@ -100,8 +100,8 @@ class Assembly {
     for (const Lowered::Check& each : lowered_.checks) {
       const DimCheck& check = each.check;
       const Number guard = each.running.empty() ? kNone : numbers_.told(each.running);
-      numbers_.add_check(
-          {check.relation, numbers_.of(check.a), numbers_.of(check.b), guard, check.what, each.node});
+      numbers_.add_check({check.relation, numbers_.of(check.a), numbers_.of(check.b), guard,
+                          check.what, each.node});
     }
   }
 
@@ -175,8 +175,8 @@ class Assembly {
     const auto [at, added] =
         kernels_.emplace(rendered.wgsl, static_cast<int32_t>(image_.kernels.size()));
     if (added) {
-      image::Kernel kernel{rendered.label, rendered.wgsl, rendered.bindings,
-                           rendered.params.bytes, {}};
+      image::Kernel kernel{
+          rendered.label, rendered.wgsl, rendered.bindings, rendered.params.bytes, {}};
       for (const RenderedKernel::Section& section : rendered.sections)
         kernel.sections.push_back({section.first_line, section.file});
       image_.kernels.push_back(std::move(kernel));
@@ -190,8 +190,7 @@ class Assembly {
       std::memcpy(choice.params.data() + offset, &word, 4);
     };
     const auto add = [&](int64_t offset, const Dim& dim) {
-      const bool fits = dim.is_number() &&
-                        dim.number() <= std::numeric_limits<uint32_t>::max() &&
+      const bool fits = dim.is_number() && dim.number() <= std::numeric_limits<uint32_t>::max() &&
                         dim.number() >= std::numeric_limits<int32_t>::min();
       if (fits)
         put(offset, static_cast<uint32_t>(dim.number()));

@@ -1,5 +1,5 @@
-// From a graph to an image for one device: a pure function of the graph, the device's traits and the
-// choices.
+// From a graph to an image for one device: a pure function of the graph, the device's traits and
+// the choices.
 #pragma once
 
 #include "rlx/compile/lower_graph.h"

@@ -5,8 +5,8 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/codegen/shards.h"
-#include "rlx/ir/renaming.h"
 #include "rlx/ir/evaluate.h"
+#include "rlx/ir/renaming.h"
 #include "rlx/lower/host_values.h"
 
 namespace rlx {
@@ -275,8 +275,7 @@ class Lowering {
     const auto& host = node.host_values[size_t(value.result)];
     require(host.has_value(), node.op->name, ": the value of '", node.name,
             "' is not known on the host");
-    const Operand to =
-        whole(make_value(ValueKind::result, node.name, value.type()), value.type());
+    const Operand to = whole(make_value(ValueKind::result, node.name, value.type()), value.type());
     if (traits_.on_host())
       add(Write{to.value, {host->elements.begin(), host->elements.end()}}, value.node, steps);
     else
@@ -452,10 +451,12 @@ class Lowering {
 
     std::vector<Operand> results;
     for (size_t r = 0; r < node.types.size(); ++r)
-      results.push_back(whole(make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name,
-                                         node.types[r]),
-                              node.types[r]));
-    const auto call = [&](const std::string& why) { return call_of(scope, at, inputs, results, why); };
+      results.push_back(whole(
+          make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name, node.types[r]),
+          node.types[r]));
+    const auto call = [&](const std::string& why) {
+      return call_of(scope, at, inputs, results, why);
+    };
     const bool native = traits_.on_host() && !has_body(node);
     const std::string reason = native ? "" : host_reason(node);
     if (native || !reason.empty()) {

@@ -53,10 +53,9 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
     changed = false;
     for (size_t i = 0; i < steps.size(); ++i) {
       if (!once[i]) continue;
-      const bool stays =
-          std::all_of(uses[i].reads.begin(), uses[i].reads.end(), is_once) &&
-          std::all_of(uses[i].updates.begin(), uses[i].updates.end(), is_once) &&
-          std::all_of(uses[i].writes.begin(), uses[i].writes.end(), is_made_here);
+      const bool stays = std::all_of(uses[i].reads.begin(), uses[i].reads.end(), is_once) &&
+                         std::all_of(uses[i].updates.begin(), uses[i].updates.end(), is_once) &&
+                         std::all_of(uses[i].writes.begin(), uses[i].writes.end(), is_made_here);
       if (!stays) once[i] = false, changed = true;
     }
   }

@@ -87,8 +87,7 @@ std::optional<std::string> disagreement(const RandomGraph& random, const Device&
     for (const Node& node : random.graph.nodes())
       if (is_input(node))
         bind_input(node.name, node.types[0], random.inputs.at(node.name).type(), symbols);
-    for (const std::string& fault :
-         check_plan(program.image(), program.memory_plan(symbols)))
+    for (const std::string& fault : check_plan(program.image(), program.memory_plan(symbols)))
       return fault;
     got = program.run(random.inputs);
   } catch (const Error& error) {

@@ -73,8 +73,8 @@ std::span<const CaseFamily> case_families() {
       {"text", text_cases},                //
       {"vision", vision_cases},            //
       // Last, so that what takes an op's first row takes one of its own family.
-      {"broadcast", broadcast_cases},  //
-      {"attributes", attribute_cases},     // an op's first row is of its own family
+      {"broadcast", broadcast_cases},   //
+      {"attributes", attribute_cases},  // an op's first row is of its own family
   };
   return kFamilies;
 }

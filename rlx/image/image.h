@@ -1,5 +1,6 @@
-// A compiled program as data: numbers, values, kernels, calls and the steps that use them. It points
-// into no graph and holds no code, so it prints, compares, and is written to a file as it stands.
+// A compiled program as data: numbers, values, kernels, calls and the steps that use them. It
+// points into no graph and holds no code, so it prints, compares, and is written to a file as it
+// stands.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,8 @@ using ValueId = int32_t;
 // ---- Values: what steps read and write --------------------------------------------------------
 
 enum class Kind : uint8_t {
-  input,      // of a run
-  weight,     // a named tensor that a user may replace
+  input,   // of a run
+  weight,  // a named tensor that a user may replace
   constant,
   state,      // lives between runs
   once,       // computed when the program is prepared
@@ -60,7 +61,7 @@ struct Operand {
   ValueId value = -1;  // -1: absent
   std::vector<Number> shape = {};
   std::vector<Number> strides = {};  // empty: row after row
-  Number offset = kNone;        // in elements; kNone: 0
+  Number offset = kNone;             // in elements; kNone: 0
   bool operator==(const Operand&) const = default;
   bool is_view() const { return !strides.empty() || offset != kNone; }
 };
@@ -69,7 +70,7 @@ struct Kernel {
   std::string name = {};
   std::string wgsl = {};              // the whole module
   std::vector<Access> bindings = {};  // in order; the error flag's is the last where there is one
-  int64_t params_bytes = 0;      // of the uniform block behind them
+  int64_t params_bytes = 0;           // of the uniform block behind them
   // Which file each part of the module came from, for a compiler's messages.
   struct Section {
     int32_t first_line = 1;
@@ -200,7 +201,7 @@ struct Node {
 struct Input {
   std::string name = {};
   TensorType type = {};
-  ValueId value = -1;            // -1: no step reads it
+  ValueId value = -1;                 // -1: no step reads it
   std::vector<Number> shape = {};     // a symbol's cell, or what the extent must be
   std::vector<Number> elements = {};  // that decide shapes or control flow: it must be on the host
   bool operator==(const Input&) const = default;

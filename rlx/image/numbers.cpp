@@ -121,7 +121,8 @@ void Cells::require(const Check& check) const {
   if (!known(check.a) || !known(check.b) || (check.guard != kNone && !known(check.guard))) return;
   const int64_t a = at(check.a), b = at(check.b);
   if (holds(check.relation, a, b)) return;
-  fail(ErrorKind::invalid_input, check.what, broken(check.relation, a, b), "\n  at node '", check.node, "'");
+  fail(ErrorKind::invalid_input, check.what, broken(check.relation, a, b), "\n  at node '",
+       check.node, "'");
 }
 
 void Cells::evaluate() {

@@ -27,8 +27,8 @@ struct Instruction {
 struct Check {
   Relation relation = Relation::equal;
   Number a = kNone, b = kNone, guard = kNone;
-  std::string what = {};   // "matmul: rows of b and columns of a: k and n"
-  std::string node = {};   // whose rule it is
+  std::string what = {};  // "matmul: rows of b and columns of a: k and n"
+  std::string node = {};  // whose rule it is
   bool operator==(const Check&) const = default;
 };
 

@@ -186,7 +186,8 @@ class Printer {
   std::string numbers() {
     std::string checks;
     for (const Check& check : image_.numbers.checks) {
-      static constexpr const char* kRelations[] = {" == ", " <= ", " is a multiple of "};
+      static constexpr const char* kRelations[] = {" == ", " <= ", " is a multiple of ",
+                                                   " broadcasts with ", " broadcasts to "};
       checks += text("  check ", cell(check.a), kRelations[static_cast<size_t>(check.relation)],
                      cell(check.b));
       if (check.guard != kNone) checks += text(" when ", cell(check.guard));

@@ -254,9 +254,8 @@ Inferred infer_types(const OpDef& op, const std::vector<const TensorType*>& inpu
                      const std::vector<const HostValue*>& host_values, const Attrs& attrs,
                      const std::function<Dim()>& fresh_symbol) {
   Inferred inferred;
-  const InferSite site{op,           inputs,           attrs,
-                       host_values,  fresh_symbol,     &inferred.checks,
-                       &inferred.definitions};
+  const InferSite site{
+      op, inputs, attrs, host_values, fresh_symbol, &inferred.checks, &inferred.definitions};
   inferred.types = op.infer(site);
   inferred.host_values.resize(inferred.types.size());
   if (op.symbolic) inferred.host_values[0] = op.symbolic(site);

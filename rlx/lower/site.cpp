@@ -23,8 +23,7 @@ Operand LowerSite::temporary(const std::string& name, const TensorType& type) co
 }
 
 Steps LowerSite::wide_integers_on_host() const {
-  return on_host(
-      text(node.op->name, " of ", in(0).dtype, " may leave the 32 bits a device has"));
+  return on_host(text(node.op->name, " of ", in(0).dtype, " may leave the 32 bits a device has"));
 }
 
 std::string LowerSite::compute_type(DType dtype) const {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "rlx/image/device_traits.h"
-#include "rlx/lower/step.h"
 #include "rlx/image/storage.h"
+#include "rlx/lower/step.h"
 
 namespace rlx {
 

@@ -197,8 +197,8 @@ struct Lowered {
   struct Source {  // an input, weight or state
     std::string name;
     TensorType type;
-    ValueId value = -1;                       // -1: no step reads it
-    std::vector<Dim> elements = {};           // of an input that decides shapes
+    ValueId value = -1;              // -1: no step reads it
+    std::vector<Dim> elements = {};  // of an input that decides shapes
   };
   struct Output {
     std::string name;

@@ -1,8 +1,8 @@
 // What attention and its gradient share: where heads, positions and elements lie.
 #pragma once
 
-#include "rlx/tensor/attrs.h"
 #include "rlx/ir/op_def.h"
+#include "rlx/tensor/attrs.h"
 
 namespace rlx {
 

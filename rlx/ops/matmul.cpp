@@ -106,8 +106,7 @@ Operand as_matrix(Operand operand, bool is_row) {
 
 Steps lower(const LowerSite& site) {
   const DType dtype = site.out().dtype;
-  if (dtype == DType::i64 || dtype == DType::u64)
-    return site.wide_integers_on_host();
+  if (dtype == DType::i64 || dtype == DType::u64) return site.wide_integers_on_host();
   const Form form(site.in(0).shape, site.in(1).shape, site.attrs());
   Product product;
   product.batch = site.out().shape;

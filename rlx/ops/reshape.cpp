@@ -77,8 +77,8 @@ std::vector<Wanted> wanted_dims(const InferSite& site) {
       wanted.push_back({from[at]});
     } else if (!element.is_number() && may_be_negative(element)) {
       const bool copies = zero_copies && at < from.size();
-      wanted.push_back({copies ? element + is_number(element, 0) * from[at] : element,
-                        is_number(element, -1)});
+      wanted.push_back(
+          {copies ? element + is_number(element, 0) * from[at] : element, is_number(element, -1)});
     } else {
       wanted.push_back({element, element.is(-1) ? Dim(1) : Dim(0)});
     }

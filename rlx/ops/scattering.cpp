@@ -211,7 +211,7 @@ Steps lower_scatter(const LowerSite& site, const Scattering& scattering) {
   const Reduction& reduction = reduction_of(site.node.op->name, site.attrs());
   if (reduction.grows && (y.dtype == DType::i64 || y.dtype == DType::u64))
     return site.on_host(text(site.node.op->name, " with ", reduction.name, " of ", y.dtype,
-                              " may leave the 32 bits a device has"));
+                             " may leave the 32 bits a device has"));
   const int64_t variant = choose_variant(site, scattering, reduction);
   if (variant == all_at_once && replaces(reduction)) return replace_all_at_once(site, scattering);
   const bool wide = needs_wide(site, reduction);

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "rlx/tensor/attrs.h"
 #include "rlx/ir/op_def.h"
+#include "rlx/tensor/attrs.h"
 
 namespace rlx {
 

@@ -61,7 +61,8 @@ Graph run(const Graph& graph) {
     const auto [begin, end] = seen.equal_range(digest.value());
     for (auto it = begin; it != end; ++it) {
       const Node& other = it->second.producer();
-      if (other.op.get() != node.op.get() || other.inputs != inputs || !same_attrs(other.attrs, site.attrs))
+      if (other.op.get() != node.op.get() || other.inputs != inputs ||
+          !same_attrs(other.attrs, site.attrs))
         continue;
       Values same;
       for (size_t r = 0; r < node.types.size(); ++r)

@@ -86,7 +86,8 @@ class Checker {
   void visit(const image::Step& step, Holds& holds) {
     const image::Use use = image::use_of(step, image_.flag);
     const std::string reader =
-        step.node < 0 ? "a step" : text("step of node '", image_.nodes[size_t(step.node)].name, "'");
+        step.node < 0 ? "a step"
+                      : text("step of node '", image_.nodes[size_t(step.node)].name, "'");
     const auto* copy = std::get_if<image::Copy>(&step.what);
     const bool no_copy = copy && place(copy->source.value) == place(copy->target.value);
     for (const ValueId value : use.reads) expect(value, reader, holds);

@@ -66,8 +66,8 @@ MemoryPlan plan_memory(const Image& image, const image::Cells& cells) {
   std::vector<std::vector<ValueId>> born(end + 1), dying(end + 1);
   for (size_t v = 0; v < size; ++v) {
     const image::Value& value = image.values[v];
-    if (!is_activation(value) || value.on_host || lives[v].first < 0 ||
-        size_t(value.place) != v || plan.bytes_of[v] < 0)
+    if (!is_activation(value) || value.on_host || lives[v].first < 0 || size_t(value.place) != v ||
+        plan.bytes_of[v] < 0)
       continue;
     born[size_t(lives[v].first)].push_back(static_cast<ValueId>(v));
     dying[size_t(lives[v].last)].push_back(static_cast<ValueId>(v));

@@ -184,8 +184,7 @@ TEST_P(Images, AnErrorThatNobodyReadsReachesTheNextCallAndNoLaterRun) {
   const auto run = [&](double index) {
     RunOptions options;
     options.keep_on_device = {"y"};
-    return program
-        .run({{"x", ramp({4})}, {"at", Tensor::of(DType::i64, {2}, {index, 1})}}, options)
+    return program.run({{"x", ramp({4})}, {"at", Tensor::of(DType::i64, {2}, {index, 1})}}, options)
         .device_tensors.at("y");
   };
   EXPECT_NE(error_of([&] { run(100).read(); }).find("100"), std::string::npos);
@@ -213,7 +212,8 @@ TEST_P(Images, AreMadeReadyWithoutWaiting) {
 TEST(CpuCalls, ARowIsWrittenIntoACacheInPlace) {
   Graph graph;
   const Value cache = graph.state("cache", f32({512, 8}));
-  graph.update(cache, write_slice(cache, graph.input("row", f32({1, 8})), graph.input("at", i64({2}))));
+  graph.update(cache,
+               write_slice(cache, graph.input("row", f32({1, 8})), graph.input("at", i64({2}))));
   const Program program = compile(graph);
   const image::Image& image = program.image();
   EXPECT_EQ(image.values[size_t(image.states[0].next)].place, image.states[0].value);

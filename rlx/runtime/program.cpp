@@ -6,6 +6,7 @@
 #include "rlx/backend/binding.h"
 #include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/compile/build_image.h"
+#include "rlx/image/verify.h"
 #include "rlx/lower/references.h"
 #include "rlx/passes/passes.h"
 
@@ -45,15 +46,19 @@ image::Implementations implementations_of(const OpSet& ops) {
 
 }  // namespace
 
-void prepare_async(const Device& device, image::Image image,
-                   image::Implementations implementations, int64_t memory_budget,
-                   Receive<Program> done) {
+void prepare_async(const Device& device, image::Image image, image::Implementations implementations,
+                   int64_t memory_budget, Receive<Program> done) {
+  try {
+    image::check_device(image, device.traits());
+  } catch (const Error& error) {
+    return done(error);
+  }
   Program program;
   program.device_ = device;
   program.image_ = std::make_shared<const image::Image>(std::move(image));
-  PrepareOptions options{
-      program.image_,
-      std::make_shared<const image::Implementations>(std::move(implementations)), memory_budget};
+  PrepareOptions options{program.image_,
+                         std::make_shared<const image::Implementations>(std::move(implementations)),
+                         memory_budget};
   device.backend()->prepare_async(
       std::move(options),
       [program = std::move(program), done = std::move(done)](Result<ExecutablePtr> made) mutable {
@@ -65,12 +70,10 @@ void prepare_async(const Device& device, image::Image image,
 
 void prepare_async(const Device& device, image::Image image, const OpSet& ops,
                    int64_t memory_budget, Receive<Program> done) {
-  prepare_async(device, std::move(image), implementations_of(ops), memory_budget,
-                std::move(done));
+  prepare_async(device, std::move(image), implementations_of(ops), memory_budget, std::move(done));
 }
 
-Program prepare(const Device& device, image::Image image, const OpSet& ops,
-                int64_t memory_budget) {
+Program prepare(const Device& device, image::Image image, const OpSet& ops, int64_t memory_budget) {
   return wait_for<Program>(*device.backend(), [&](Receive<Program> done) {
     prepare_async(device, std::move(image), ops, memory_budget, std::move(done));
   });
@@ -95,8 +98,8 @@ void compile_async(const Graph& graph, const CompileOptions& options, Receive<Pr
     failure = error;
   }
   if (failure) return done(*failure);
-  prepare_async(options.device, std::move(image), std::move(implementations),
-                options.memory_budget, std::move(done));
+  prepare_async(options.device, std::move(image), std::move(implementations), options.memory_budget,
+                std::move(done));
 }
 
 Program compile(const Graph& graph, const CompileOptions& options) {
@@ -153,14 +156,14 @@ TensorMap Program::run(const TensorMap& inputs) const { return run(inputs, {}).t
 void Program::run_async(const TensorMap& inputs,
                         std::function<void(Result<TensorMap>)> done) const {
   const auto request = std::make_shared<RunRequest>(request_for(inputs, {}));
-  executable_->run_async(
-      *request, [request, image = image_, done = std::move(done)](const Error* error) {
-        if (error) return done(*error);
-        TensorMap outputs;
-        for (size_t i = 0; i < request->outputs.size(); ++i)
-          outputs.emplace(image->outputs[i].name, request->outputs[i]);
-        done(std::move(outputs));
-      });
+  executable_->run_async(*request,
+                         [request, image = image_, done = std::move(done)](const Error* error) {
+                           if (error) return done(*error);
+                           TensorMap outputs;
+                           for (size_t i = 0; i < request->outputs.size(); ++i)
+                             outputs.emplace(image->outputs[i].name, request->outputs[i]);
+                           done(std::move(outputs));
+                         });
 }
 
 BoundRun Program::bind(const TensorMap& inputs) const {

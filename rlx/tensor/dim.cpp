@@ -139,7 +139,8 @@ Interval Dim::range(const SymbolRanges& ranges) const {
   Interval sum{constant_, constant_};
   for (const Term& term : terms_) {
     Interval product{term.coefficient, term.coefficient};
-    for (const AtomPtr& atom : term.factors) product = interval_product(product, atom_range(*atom, ranges));
+    for (const AtomPtr& atom : term.factors)
+      product = interval_product(product, atom_range(*atom, ranges));
     sum = interval_sum(sum, product);
   }
   return sum;
@@ -151,10 +152,10 @@ int32_t Dim::build(Builder& builder) const {
   for (const Term& term : terms_) {
     std::optional<int32_t> product;
     for (const AtomPtr& atom : term.factors) {
-      const int32_t factor = atom->function == Function::symbol
-                                 ? builder.symbol(atom->key)
-                                 : builder.call(atom->function, atom->a.build(builder),
-                                                atom->b.build(builder));
+      const int32_t factor =
+          atom->function == Function::symbol
+              ? builder.symbol(atom->key)
+              : builder.call(atom->function, atom->a.build(builder), atom->b.build(builder));
       product = product ? builder.product(*product, factor) : factor;
     }
     if (term.coefficient != 1)

@@ -83,8 +83,8 @@ class Tensor {
   void set(int64_t i, double value);    // rounds as cast does: to nearest even, or toward zero
   void set_integer(int64_t i, int64_t value);
 
-  Tensor reshaped(Shape shape) const;  // the same bytes
-  Tensor first(Shape shape) const;     // as many of them as the shape needs
+  Tensor reshaped(Shape shape) const;               // the same bytes
+  Tensor first(Shape shape) const;                  // as many of them as the shape needs
   Tensor part(int64_t element, Shape shape) const;  // the same, from an element on
   Tensor copy() const;
   // Itself, or a copy where a file has it at an address from which data() cannot be read.

@@ -31,12 +31,12 @@ class CpuTensor : public DeviceMemory {
 // A list of steps made ready: what is the same in every run is found once.
 struct ReadySteps {
   struct Ready {
-    PreparedCall call;               // of a call
-    bool reads_inputs = false;       // its operands change with every run
-    bool is_told = false;            // its sizes change within a run
-    uint64_t placed = 0;             // for which binding its operands were found
-    std::vector<ValueId> states;     // that it writes
-    image::StridedCopy copy;         // of a copy of views
+    PreparedCall call;            // of a call
+    bool reads_inputs = false;    // its operands change with every run
+    bool is_told = false;         // its sizes change within a run
+    uint64_t placed = 0;          // for which binding its operands were found
+    std::vector<ValueId> states;  // that it writes
+    image::StridedCopy copy;      // of a copy of views
   };
   const image::Steps* steps = nullptr;
   std::vector<Ready> ready;
@@ -344,7 +344,9 @@ class CpuExecutable : public Executable {
       return operand.offset == image::kNone ? 0 : cells.at(operand.offset);
     };
     const Shape from = strides(copy.source), to = strides(copy.target);
-    return {shape, {offset(copy.source), from}, {offset(copy.target), to},
+    return {shape,
+            {offset(copy.source), from},
+            {offset(copy.target), to},
             bytes_of(image_.values[size_t(copy.source.value)].dtype)};
   }
 
@@ -365,8 +367,7 @@ class CpuExecutable : public Executable {
         continue;
       }
       Shape shape;
-      for (const image::Number number : output.shape)
-        shape.push_back(binding_.cells().at(number));
+      for (const image::Number number : output.shape) shape.push_back(binding_.cells().at(number));
       Tensor copy = value.first(shape).copy();
       if (want == RunRequest::Want::tensor)
         out = std::move(copy);
@@ -395,8 +396,8 @@ class CpuExecutable : public Executable {
   uint32_t inputs_epoch_ = 0;  // the same of the inputs' tensors
   std::vector<const std::byte*> last_inputs_;
   std::set<ValueId> missing_weights_;
-  std::vector<ValueId> written_;     // states that the run has begun to write
-  std::set<ValueId> half_written_;   // that a run which failed left behind
+  std::vector<ValueId> written_;    // states that the run has begun to write
+  std::set<ValueId> half_written_;  // that a run which failed left behind
   Counters counters_;
   RunReport* report_ = nullptr;
 };

@@ -130,7 +130,8 @@ void multiply(const Tensor& a, int16_t a_zero, const Tensor& b, const std::vecto
   const A* left = a.data<A>().data();
   const B* right = b.data<B>().data();
   int32_t* to = y.mutable_data<int32_t>().data();
-  if (rows >= 8 && inner > 0 && many_rows(left, a_zero, right, b_zero, rows, inner, columns, to, onednn))
+  if (rows >= 8 && inner > 0 &&
+      many_rows(left, a_zero, right, b_zero, rows, inner, columns, to, onednn))
     return;
   few_rows(left, a_zero, right, b_zero, rows, inner, columns, to);
 }

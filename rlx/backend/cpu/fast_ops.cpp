@@ -68,8 +68,8 @@ bool fast_linear(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
                  std::vector<Tensor>& results, OneDnn& onednn) {
   const Activation* activation = activation_of(attrs);
   const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
-  if (!activation || !onednn.matmul(*inputs[0], false, *inputs[1],
-                                    attrs.get<bool>("transpose_w"), bias, results[0]))
+  if (!activation || !onednn.matmul(*inputs[0], false, *inputs[1], attrs.get<bool>("transpose_w"),
+                                    bias, results[0]))
     return false;
   activate(*activation, results[0]);
   return true;
@@ -118,8 +118,7 @@ bool fast_binary(const Attrs& /*attrs*/, const std::vector<const Tensor*>& input
 
 bool fast_clip(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
                std::vector<Tensor>& results, OneDnn& /*onednn*/) {
-  return clamp(*inputs[0], attrs.get<double>("min"), attrs.get<double>("max"),
-               results[0]);
+  return clamp(*inputs[0], attrs.get<double>("min"), attrs.get<double>("max"), results[0]);
 }
 
 bool fast_batch_norm(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
@@ -207,7 +206,7 @@ class MatmulKernel : public image::CallKernel {
       transposed[i] ^= swapped;
     }
     return onednn_.matmul(operands_[0], transposed[0], operands_[1], transposed[1], nullptr,
-                         site.results[0]) ||
+                          site.results[0]) ||
            (!transposed[0] &&
             plain_matmul(operands_[0], operands_[1], transposed[1], site.results[0]));
   }
@@ -260,7 +259,8 @@ image::Implementations fast_implementations() {
   image::Implementations table;
   for (const Entry& entry : kFastOps)
     table[entry.op].push_back(
-        {"fast", entry.leaves_views, [op = entry.implementation](const image::Call& call, const image::Image&) {
+        {"fast", entry.leaves_views,
+         [op = entry.implementation](const image::Call& call, const image::Image&) {
            return std::make_unique<FastKernel>(op, call.attrs);
          }});
   table["matmul"].push_back({"fast", true, [](const image::Call& call, const image::Image&) {

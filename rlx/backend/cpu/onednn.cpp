@@ -63,8 +63,8 @@ class Work {
     Place place{memory(as, engine_, DNNL_MEMORY_NONE), {}, {}, is_result};
     place.ordered = as == wanted ? place.given : memory(wanted, engine_);
     if (as != wanted) {
-      const dnnl::reorder::primitive_desc description(
-          engine_, is_result ? wanted : as, engine_, is_result ? as : wanted);
+      const dnnl::reorder::primitive_desc description(engine_, is_result ? wanted : as, engine_,
+                                                      is_result ? as : wanted);
       place.reorder = dnnl::reorder(description);
     }
     arguments_.push_back({argument, place.ordered.get()});
@@ -220,15 +220,15 @@ bool OneDnn::convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
   const auto kind = dnnl::prop_kind::forward_inference;
   const dnnl::engine& engine = cache_->engine;
   if (window.transposed) {
-    const dnnl::deconvolution_forward::desc wanted(
-        kind, dnnl::algorithm::deconvolution_direct, in, taps, added, out, window.strides, gaps,
-        window.pads_before, pads_after);
+    const dnnl::deconvolution_forward::desc wanted(kind, dnnl::algorithm::deconvolution_direct, in,
+                                                   taps, added, out, window.strides, gaps,
+                                                   window.pads_before, pads_after);
     cache_->keep(convolving(engine, dnnl::deconvolution_forward::primitive_desc(wanted, engine), x,
                             windows, bias, y));
   } else {
-    const dnnl::convolution_forward::desc wanted(
-        kind, dnnl::algorithm::convolution_direct, in, taps, added, out, window.strides, gaps,
-        window.pads_before, pads_after);
+    const dnnl::convolution_forward::desc wanted(kind, dnnl::algorithm::convolution_direct, in,
+                                                 taps, added, out, window.strides, gaps,
+                                                 window.pads_before, pads_after);
     cache_->keep(convolving(engine, dnnl::convolution_forward::primitive_desc(wanted, engine), x,
                             windows, bias, y));
   }

@@ -79,7 +79,7 @@ class NodeSite {
   // What a name stands for here.
   std::function<Item(const std::string& name)> named = {};
   Spending* spending = nullptr;  // of the budget; null where no more than one small node is made
-  bool exact_resize = false;  // ImportOptions'
+  bool exact_resize = false;     // ImportOptions'
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].present(); }
   Value in(size_t i) const;     // must be there
