@@ -82,9 +82,11 @@ bool PreparedCall::tell(Cells& cells) const {
   for (size_t r = 0; r < site_.results.size(); ++r) {
     const image::Value& value = image_->values[size_t(call_->results[r])];
     const Tensor& given = site_.results[r];
+    int64_t elements = 1;
+    for (const image::Number number : value.shape) elements *= cells.at(number);
+    if (given.dtype() == value.dtype && given.count() == elements) continue;
     Shape shape;
     for (const image::Number number : value.shape) shape.push_back(cells.at(number));
-    if (given.dtype() == value.dtype && given.count() == count(shape)) continue;
     fail(ErrorKind::invalid_graph, "'", value.name, "' is ", TensorType{value.dtype, shape},
          ", and its op gave ", given.type());
   }

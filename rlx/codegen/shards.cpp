@@ -39,7 +39,8 @@ std::optional<int64_t> most_entries(const Dims& shape, const Operand& operand, s
 std::optional<Shards> cut(const Dims& shape, const std::vector<Operand>& operands, int64_t multiple,
                           const DeviceTraits& traits) {
   for (size_t level = 0; level < shape.size(); ++level) {
-    // Single steps through the outer dims are dear: only where it is known that they are needed.
+    // Single steps through the outer dims are expensive: only where it is known that they are
+    // needed.
     if (level > 0 && !is_concrete(shape)) return std::nullopt;
     int64_t entries = INT64_MAX;
     for (const Operand& operand : operands) {

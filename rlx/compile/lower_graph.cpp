@@ -238,8 +238,16 @@ class Lowering {
     };
     for (const int at : nodes_to_evaluate(graph, bindable)) {
       const Node& node = graph.node(at);
+      const bool told = std::all_of(node.host_values.begin(), node.host_values.end(),
+                                    [](const auto& host) { return host && !host->own_symbols; });
+      if (told) continue;  // as expressions, which are written where a call reads them
       Call call{node.op->name, node.attrs, {}, {}, ""};
-      for (const Value& input : node.inputs) call.inputs.push_back(operand(input));
+      bool at_hand = true;
+      for (const Value& input : node.inputs) {
+        call.inputs.push_back(operand(input));
+        at_hand &= !input.present() || call.inputs.back().value >= 0;
+      }
+      if (!at_hand) continue;  // a step of the run will tell
       for (size_t r = 0; r < node.types.size(); ++r) {
         const ValueId value = host_value(node.types[r], node.name);
         made[{at, static_cast<int>(r)}] = value;
@@ -490,7 +498,8 @@ class Lowering {
     const bool views = node.op->elementwise || traits_.reads_views.count(node.op->name) != 0;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!node.inputs[i].present()) continue;
-      inputs[i] = operand_of(scope, node.inputs[i], steps);
+      inputs[i] = traits_.on_host() ? operand_of(scope, node.inputs[i], steps)
+                                    : operand_for_host(scope, node.inputs[i], steps);
       if (traits_.on_host() && !views) inputs[i] = copied_once(scope, inputs[i], steps);
     }
     Call call{node.op->name, node.attrs, inputs, {}, reason};
@@ -501,6 +510,16 @@ class Lowering {
         call.in_place.push_back({inputs[i].value, results[0].value});
     steps.add(std::move(call));
     return steps;
+  }
+
+  // What a device does not have yet and the host knows need not go there and back.
+  Operand operand_for_host(Scope& scope, Value value, Steps& steps) {
+    const Node& node = value.producer();
+    const auto& host = node.host_values[size_t(value.result)];
+    if (!host || known_or_none(scope, value).value >= 0) return operand_of(scope, value, steps);
+    const ValueId written = host_value(value.type(), node.name);
+    add(Write{written, {host->elements.begin(), host->elements.end()}}, value.node, steps);
+    return whole(written, value.type());
   }
 
   // A view as a whole value, copied for its first reader.

@@ -42,10 +42,13 @@ class Places {
       const ValueId root = place(state.next);
       const image::Value& next = image_.values[size_t(root)];
       if (!is_activation(next) || next.bytes != image_.values[size_t(state.value)].bytes) continue;
-      int32_t first = INT32_MAX;
+      ValueId first = root;  // of those that share the place
       for (const ValueId value : sharers_[size_t(root)])
-        if (lives_[size_t(value)].first >= 0) first = std::min(first, lives_[size_t(value)].first);
-      if (last_read(state.value) >= first || sharers_[size_t(state.value)].size() > 1) continue;
+        if (lives_[size_t(value)].first >= 0 &&
+            (lives_[size_t(first)].first < 0 ||
+             lives_[size_t(value)].first < lives_[size_t(first)].first))
+          first = value;
+      if (sharers_[size_t(state.value)].size() > 1 || !may_replace(state.value, first)) continue;
       for (const ValueId value : std::vector<ValueId>(sharers_[size_t(root)]))
         move(value, state.value);
     }
@@ -62,6 +65,19 @@ class Places {
     left.erase(std::find(left.begin(), left.end(), value));
     place = to;
     sharers_[size_t(to)].push_back(value);
+  }
+
+  // Is a state read for the last time before `value` is written, or by the step that writes it, in
+  // a way that allows both in one place?
+  bool may_replace(ValueId state, ValueId value) {
+    const int32_t written = lives_[size_t(value)].first, read = last_read(state);
+    if (written < 0 || read > written) return false;
+    if (read < written) return true;
+    FlatStep& flat = steps_[size_t(written)];
+    for (const InPlace& pair : flat.in_place)
+      if (pair.from == state && pair.to == value && !flat.shares && allows(flat, pair))
+        return note_sharing(flat, pair), true;
+    return false;
   }
 
   // For each step the end of the outermost loop around it.

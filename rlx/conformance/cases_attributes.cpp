@@ -87,6 +87,8 @@ void add_resizes(Cases& cases) {
   row(f32({7, 3}), {4, 6}, {{"mode", "nearest"}, {"rounding", "ceil"}}, "rounded up");
   row(f32({2, 7, 3}), {2, 4, 5}, {{"mode", "linear"}, {"axes", Ints{-2, -1}}}, "two axes");
   row(f32({6, 3}), {4, 5}, {{"mode", "linear"}, {"scales", Floats{1.7, 0.6}}}, "by scales");
+  row(f32({6, 3}), {4, 5}, {{"mode", "linear"}, {"scales", Floats{1.7, 0.6}}, {"exact", true}},
+      "by scales, in exact fractions");
   row(f32({4, 3}), {7, 5}, {{"mode", "linear"}, {"antialias", true}}, "antialiased");
   row(f32({9, 3}), {4, 5}, {{"mode", "cubic"}, {"exclude_outside", true}, {"cubic_a", -0.5}},
       "cubic, outside excluded");

@@ -1,6 +1,7 @@
 #include "rlx/lower/host_values.h"
 
 #include <algorithm>
+#include <set>
 
 namespace rlx {
 namespace {
@@ -45,10 +46,23 @@ std::vector<bool> host_only_nodes(const Graph& graph, bool is_body) {
 
 std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
   std::vector<bool> bindable;
+  std::vector<bool> at_bind;   // the elements are there when a run is bound: no step must tell them
+  std::set<std::string> told;  // symbols that are
+  const auto note = [&](const std::vector<Dim>& dims) {
+    for (const Dim& dim : dims)
+      if (const auto symbol = dim.symbol()) told.insert(*symbol);
+  };
+  const auto is_told = [&](const Dim& dim) {
+    const std::vector<std::string> symbols = dim.symbols();
+    return std::all_of(symbols.begin(), symbols.end(),
+                       [&](const std::string& symbol) { return told.count(symbol) != 0; });
+  };
+  for (const Node& node : graph.nodes())
+    if (is_input(node)) note(node.types[0].shape);
   for (const Node& node : graph.nodes()) {
     const bool small = std::all_of(node.types.begin(), node.types.end(), is_small);
     const auto at_hand = [&](const Value& input) {
-      return !input.present() || bindable[size_t(input.node)];
+      return !input.present() || at_bind[size_t(input.node)];
     };
     // A result whose elements are expressions already needs no operand's data.
     const bool symbolic =
@@ -59,6 +73,14 @@ std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
     const bool computed = !is_body && !is_source(node) && node.op->reference &&
                           std::all_of(node.inputs.begin(), node.inputs.end(), at_hand);
     bindable.push_back(small && (sources || symbolic || computed));
+    for (const auto& [symbol, meaning] : node.definitions)
+      if (is_told(meaning)) told.insert(symbol);
+    const std::optional<HostValue>& host = node.host_values[0];
+    at_bind.push_back(bindable.back() && (!symbolic || std::all_of(host->elements.begin(),
+                                                                   host->elements.end(), is_told)));
+    if (at_bind.back())
+      for (const auto& each : node.host_values)
+        if (each && each->own_symbols) note(each->elements);
   }
   return bindable;
 }

@@ -16,8 +16,8 @@ std::vector<bool> host_only_nodes(const Graph& graph, bool is_body = false);
 
 // Those that something needs: an output, an update, or another of them.
 std::vector<bool> live_nodes(const Graph& graph);
-// Bound to 1 while a body runs, the one with this index among a program's bodies: what must hold in
-// it need not hold where another is taken.
+// A symbol that is bound while the body with this number runs: the checks of a body count only
+// then.
 std::string running_symbol(size_t body);
 
 }  // namespace rlx

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "rlx/autodiff/gradient.h"
-#include "rlx/codegen/lower_graph.h"
+#include "rlx/compile/lower_graph.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/testing.h"
 

@@ -234,8 +234,8 @@ bool scale_bytes(const Tensor& x, const Tensor& scale, const Tensor* zero, Tenso
   return true;
 }
 
-bool convolve_little(const Tensor& x, const Tensor& w, const Tensor* bias,
-                     const ConvolutionWindow& window, Tensor& y) {
+bool convolve_small(const Tensor& x, const Tensor& w, const Tensor* bias,
+                    const ConvolutionWindow& window, Tensor& y) {
   constexpr int64_t kFew = int64_t{1} << 19;  // products
   if (window.transposed || x.shape().size() != 3 || !all_f32({&x, &w, &y}) ||
       (bias && !all_f32({bias})) || y.count() * w.shape()[1] * w.shape()[2] > kFew)

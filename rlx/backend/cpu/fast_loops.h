@@ -28,7 +28,7 @@ bool multiply_bytes(const Tensor& a, const Tensor& b, const Tensor* a_zero, cons
 bool scale_bytes(const Tensor& x, const Tensor& scale, const Tensor* zero, Tensor& y);
 
 // A convolution along one axis of so few products that handing them to threads would take longer.
-bool convolve_little(const Tensor& x, const Tensor& w, const Tensor* bias,
-                     const ConvolutionWindow& window, Tensor& y);
+bool convolve_small(const Tensor& x, const Tensor& w, const Tensor* bias,
+                    const ConvolutionWindow& window, Tensor& y);
 
 }  // namespace rlx

@@ -103,7 +103,7 @@ bool fast_convolution(const Attrs& attrs, const std::vector<const Tensor*>& inpu
   const Activation* activation = activation_of(attrs);
   const auto window = window_of(attrs, x.shape().size() - 2);
   if (!activation || !window ||
-      !(convolve_little(x, w, bias, *window, results[0]) ||
+      !(convolve_small(x, w, bias, *window, results[0]) ||
         onednn.convolution(x, w, bias, *window, results[0])))
     return false;
   activate(*activation, results[0]);

@@ -25,7 +25,7 @@ class Buffer {
  public:
   virtual ~Buffer() = default;
   virtual uint64_t bytes() const = 0;
-  uint64_t id() const { return id_; }  // an address may be another buffer's by and by
+  uint64_t id() const { return id_; }  // unlike an address, never used again
 
  private:
   static uint64_t next_id() {
