@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rlx/image/uses.h"
+
 namespace rlx {
 
 using image::Cells;
@@ -49,6 +51,10 @@ RunBinding::RunBinding(const Image& image, const image::Implementations& impleme
     std::vector<bool>& symbols = is_symbol_.emplace_back();
     for (const Dim& dim : input.type.shape) symbols.push_back(dim.symbol().has_value());
   }
+  for (const image::Input& input : image.inputs) decides_.push_back(!input.elements.empty());
+  for (const image::Step& step : image.bind)
+    for (const image::ValueId value : image::use_of(step, image.flag).reads)
+      if (const int i = input_of_[size_t(value)]; i >= 0) decides_[size_t(i)] = true;
   for (const image::Step& step : image.bind) {
     const auto* call = std::get_if<image::Call>(&step.what);
     calls_.push_back(call ? PreparedCall(*call, step.node, image, implementations)
@@ -59,7 +65,7 @@ RunBinding::RunBinding(const Image& image, const image::Implementations& impleme
 bool RunBinding::has_changed(const RunRequest& request) {
   bool changed = !valid_;
   for (size_t i = 0; i < seen_.size(); ++i) {
-    const bool decides = !image_.inputs[i].elements.empty();
+    const bool decides = decides_[i];
     if (decides && is_on_device(request, i)) {
       valid_ = false;
       fail(ErrorKind::invalid_input, "run: input '", image_.inputs[i].name,

@@ -37,6 +37,7 @@ class RunBinding {
   image::Cells cells_, by_inputs_;  // as the run knows them; as the inputs alone told them
   bool steps_tell_;
   std::vector<Seen> seen_;
+  std::vector<bool> decides_;  // by input: its elements decide shapes or control flow
   bool valid_ = false;
   std::vector<std::vector<bool>> is_symbol_;  // by input and axis: the extent is a symbol's value
   std::vector<int> input_of_;                 // by value; -1: none

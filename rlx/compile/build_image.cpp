@@ -40,11 +40,11 @@ class Assembly {
     FlatSteps run = flat_steps(lowered_.steps, lowered_, numbers_);
     add_checks();
     FlatSteps once = split_once(run);
+    keep_on_host(once, run);
     share_places(run, image_);
     for (const FlatStep& flat : bind) image_.bind.push_back(flat.step);
     for (FlatStep& flat : once) image_.once.push_back(finished(flat));
     for (FlatStep& flat : run) image_.run.push_back(finished(flat));
-    keep_on_host();
     image_.numbers = numbers_.finish();
     note_planned();
     return std::move(image_);
@@ -210,28 +210,25 @@ class Assembly {
   }
 
   // What only calls read and write stays with the host: f64, wide integers, operands of ops that
-  // have no kernel.
-  void keep_on_host() {
+  // have no kernel. Decided before places are shared, so that nothing of a device joins it.
+  void keep_on_host(const FlatSteps& once, const FlatSteps& run) {
     if (traits_.on_host()) return;
     std::vector<bool> on_device(image_.values.size(), false), called(image_.values.size(), false);
-    for (const image::Steps* steps : {&image_.once, &image_.run})
-      for (const image::Step& step : *steps) {
-        const bool call = std::holds_alternative<image::Call>(step.what) ||
-                          std::holds_alternative<image::Write>(step.what) ||
-                          std::holds_alternative<image::Fetch>(step.what);
-        const image::Use use = image::use_of(step, image_.flag);
+    for (const FlatSteps* steps : {&once, &run})
+      for (const FlatStep& flat : *steps) {
+        const bool call = std::holds_alternative<image::Call>(flat.step.what) ||
+                          std::holds_alternative<image::Write>(flat.step.what) ||
+                          std::holds_alternative<image::Fetch>(flat.step.what);
+        const image::Use use = image::use_of(flat.step, image_.flag);
         for (const auto* list : {&use.reads, &use.writes})
           for (const ValueId value : *list) (call ? called : on_device)[size_t(value)] = true;
       }
     for (const image::Output& output : image_.outputs) on_device[size_t(output.value)] = true;
-    for (size_t v = 0; v < image_.values.size(); ++v)  // what shares its memory is there
-      if (const auto place = size_t(image_.values[v].place); place != v) on_device[place] = true;
     for (size_t v = 0; v < image_.values.size(); ++v) {
       image::Value& value = image_.values[v];
       const bool kind = value.kind == Kind::constant || value.kind == Kind::result ||
                         value.kind == Kind::temporary;
-      if (kind && called[v] && !on_device[v] && value.place == static_cast<ValueId>(v))
-        value.on_host = true;
+      if (kind && called[v] && !on_device[v]) value.on_host = true;
     }
   }
 

@@ -51,29 +51,30 @@ class Flattening {
     note(lowered.steps);
   }
 
-  void add(const Steps& steps, bool in_body) {
+  void add(const Steps& steps, int body) {
     for (const Step& step : steps.list)
-      std::visit([&](const auto& what) { add(what, step.node, in_body); }, step.what);
+      std::visit([&](const auto& what) { add(what, step.node, body); }, step.what);
   }
 
   FlatSteps list_;
 
  private:
   template <class S>
-  FlatStep& push(S what, int node, bool in_body) {
-    list_.push_back({{std::move(what), node}, nullptr, {}, in_body, false});
+  FlatStep& push(S what, int node, int body) {
+    list_.push_back({{std::move(what), node}, nullptr, {}, body, false, false, false});
     return list_.back();
   }
 
-  void add(const Dispatch& dispatch, int node, bool in_body) {
+  void add(const Dispatch& dispatch, int node, int body) {
     image::Dispatch made;
     for (const Operand& operand : dispatch.operands)
       made.operands.push_back({operand.value, operand.access});
     made.flags_errors = dispatch.flags_errors;
-    FlatStep& flat = push(std::move(made), node, in_body);
+    FlatStep& flat = push(std::move(made), node, body);
     flat.dispatch = &dispatch;
     flat.in_place = dispatch.in_place;
     flat.constant = is_constant(dispatch);
+    flat.may_fail = dispatch.flags_errors;
   }
 
   image::Operand operand_of(const Operand& operand) {
@@ -84,7 +85,7 @@ class Flattening {
     return made;
   }
 
-  void add(const Call& call, int node, bool in_body) {
+  void add(const Call& call, int node, int body) {
     image::Call made;
     made.op = call.op;
     add_attrs(call.attrs, made);
@@ -112,9 +113,10 @@ class Flattening {
       }
     }
     if (!told.empty()) made.segment = numbers_.segment(std::move(told));
-    FlatStep& flat = push(std::move(made), node, in_body);
+    FlatStep& flat = push(std::move(made), node, body);
     flat.in_place = call.in_place;
     flat.constant = constant;
+    flat.may_fail = call.may_fail;
   }
 
   // Symbols that inputs, fetches and binds tell: no call does.
@@ -147,28 +149,28 @@ class Flattening {
     return {value, numbers_.of(lowered_.values[size_t(value)].type.shape)};
   }
 
-  void add(const Copy& copy, int node, bool in_body) {
+  void add(const Copy& copy, int node, int body) {
     image::Copy made{copy.from ? operand_of(*copy.from) : whole(copy.source),
                      copy.to ? operand_of(*copy.to) : whole(copy.target)};
     const bool constant =
         (copy.from ? is_constant(*copy.from) : is_constant(type_of(copy.source).shape)) &&
         (copy.to ? is_constant(*copy.to) : is_constant(type_of(copy.target).shape));
-    push(std::move(made), node, in_body).constant = constant;
+    push(std::move(made), node, body).constant = constant;
   }
 
   const TensorType& type_of(ValueId value) const { return lowered_.values[size_t(value)].type; }
 
-  void add(const Clear& clear, int node, bool in_body) {
-    push(image::Clear{clear.target}, node, in_body).constant =
+  void add(const Clear& clear, int node, int body) {
+    push(image::Clear{clear.target}, node, body).constant =
         is_constant(type_of(clear.target).shape);
   }
 
-  void add(const Write& write, int node, bool in_body) {
-    push(image::Write{write.target, numbers_.of(write.elements)}, node, in_body).constant =
+  void add(const Write& write, int node, int body) {
+    push(image::Write{write.target, numbers_.of(write.elements)}, node, body).constant =
         is_constant(write.elements);
   }
 
-  void add(const Fetch& fetch, int node, bool in_body) {
+  void add(const Fetch& fetch, int node, int body) {
     image::Fetch made{fetch.value, {}, -1, fetch.reason};
     std::vector<Number> told;
     for (const Dim& element : fetch.elements) {
@@ -177,10 +179,10 @@ class Flattening {
       if (made.elements.back() != kNone) told.push_back(made.elements.back());
     }
     made.segment = numbers_.segment(std::move(told));
-    push(std::move(made), node, in_body);
+    push(std::move(made), node, body);
   }
 
-  void add(const Bind& bind, int node, bool in_body) {
+  void add(const Bind& bind, int node, int body) {
     image::Bind made{numbers_.told(bind.symbol), numbers_.of(bind.value)};
     std::vector<Number> told;
     if (made.number != kNone) told.push_back(made.number);
@@ -190,48 +192,66 @@ class Flattening {
         told.push_back(cell);
       }
     made.segment = numbers_.segment(std::move(told));
-    push(std::move(made), node, in_body);
+    push(std::move(made), node, body);
   }
 
   void jump_to_end(size_t from) {
     std::get<image::Jump>(list_[from].step.what).target = static_cast<int32_t>(list_.size());
   }
 
-  void add(const If& branch, int node, bool /*in_body*/) {
+  // The symbols that say which bodies run, here and within.
+  void forget_bodies(const Steps& steps, std::vector<Number>& forget) {
+    for (const Step& step : steps.list) {
+      if (const auto* bind = std::get_if<Bind>(&step.what); bind && bind->begins_body)
+        forget.push_back(numbers_.told(bind->symbol));
+      if (const auto* branch = std::get_if<If>(&step.what))
+        forget_bodies(branch->then, forget), forget_bodies(branch->otherwise, forget);
+      if (const auto* loop = std::get_if<Loop>(&step.what)) forget_bodies(loop->body, forget);
+    }
+  }
+
+  void add(const If& branch, int node, int /*body*/) {
     const size_t test = list_.size();
-    push(image::Jump{0, numbers_.of(branch.condition)}, node, true);
-    add(branch.then, true);
+    push(image::Jump{0, numbers_.of(branch.condition)}, node, ++bodies_);
+    add(branch.then, bodies_);
     const size_t leave = list_.size();
-    push(image::Jump{}, node, true);
+    push(image::Jump{}, node, ++bodies_);
     jump_to_end(test);
-    add(branch.otherwise, true);
+    add(branch.otherwise, bodies_);
     jump_to_end(leave);
   }
 
-  void add(const Loop& loop, int node, bool /*in_body*/) {
+  void add(const Loop& loop, int node, int /*body*/) {
     const Number counter = numbers_.told(loop.counter);
-    const int32_t segment = numbers_.segment({counter});
-    push(image::Bind{counter, numbers_.of(Dim(0)), {}, segment}, node, true);
+    const int body = ++bodies_;
+    push(image::Bind{counter, numbers_.of(Dim(0)), {}, numbers_.segment({counter})}, node, body);
     const size_t test = list_.size();
     Dim left = max(loop.count - Dim(loop.counter), 0);
     if (!loop.condition.empty()) left = left * Dim(loop.condition);
-    push(image::Jump{0, numbers_.of(left)}, node, true);
-    add(loop.body, true);
-    push(image::Bind{counter, numbers_.of(Dim(loop.counter) + 1), {}, segment}, node, true);
-    push(image::Jump{static_cast<int32_t>(test)}, node, true);
+    push(image::Jump{0, numbers_.of(left)}, node, body);
+    add(loop.body, body);
+    // Checks of the body hold for iterations that run, not for the number after the last.
+    image::Bind next{counter, numbers_.of(Dim(loop.counter) + 1)};
+    forget_bodies(loop.body, next.forget);
+    std::vector<Number> told = next.forget;
+    told.push_back(counter);
+    next.segment = numbers_.segment(std::move(told));
+    push(std::move(next), node, body);
+    push(image::Jump{static_cast<int32_t>(test)}, node, body);
     jump_to_end(test);
   }
 
   const Lowered& lowered_;
   NumbersBuilder& numbers_;
   std::set<std::string> told_elsewhere_;
+  int bodies_ = 0;
 };
 
 }  // namespace
 
 FlatSteps flat_steps(const Steps& steps, const Lowered& lowered, NumbersBuilder& numbers) {
   Flattening flattening(lowered, numbers);
-  flattening.add(steps, false);
+  flattening.add(steps, 0);
   return std::move(flattening.list_);
 }
 

@@ -13,8 +13,9 @@ struct FlatStep {
   image::Step step;
   const Dispatch* dispatch = nullptr;  // that is to be rendered
   std::vector<InPlace> in_place = {};  // what the step allows
-  bool in_body = false;                // it may not run, or run many times
+  int body = 0;                        // the branch or loop it is in; 0: none, it always runs
   bool constant = false;               // its sizes are numbers
+  bool may_fail = false;               // by the elements of its operands
   bool shares = false;                 // in_place is what was decided: one binding serves both
 };
 using FlatSteps = std::vector<FlatStep>;

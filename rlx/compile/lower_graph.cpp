@@ -379,10 +379,21 @@ class Lowering {
         emit(std::move(*dispatch), step.node < 0 ? node : step.node, steps);
         continue;
       }
-      if (step.node < 0) step.node = reported(node);
+      set_node(step, reported(node));
       if (const auto* call = std::get_if<Call>(&step.what)) check_strict(call->op, call->reason);
       steps.list.push_back(std::move(step));
     }
+  }
+
+  // Steps of bodies too are known by the node that holds them.
+  static void set_node(Step& step, int node) {
+    if (step.node < 0) step.node = node;
+    const auto set_all = [&](Steps& steps) {
+      for (Step& inner : steps.list) set_node(inner, node);
+    };
+    if (auto* branch = std::get_if<If>(&step.what))
+      set_all(branch->then), set_all(branch->otherwise);
+    if (auto* loop = std::get_if<Loop>(&step.what)) set_all(loop->body);
   }
 
   void check_strict(const std::string& op, const std::string& reason) const {
@@ -503,6 +514,7 @@ class Lowering {
       if (traits_.on_host() && !views) inputs[i] = copied_once(scope, inputs[i], steps);
     }
     Call call{node.op->name, node.attrs, inputs, {}, reason};
+    call.may_fail = !node.op->elementwise;
     for (const Operand& result : results) call.results.push_back(result.value);
     for (const size_t i : node.op->in_place)
       if (i < inputs.size() && inputs[i].value >= 0 && inputs[i].dtype == results[0].dtype &&
@@ -551,7 +563,7 @@ class Lowering {
     LoweredBody lowered;
     lowered.outputs = lower(*graph, &inputs, lowered.steps);
     for (Operand& output : lowered.outputs) output = contiguous(output, lowered.steps);
-    Bind bind{running_symbol(index), Dim(1), symbols_of_bodies(index, first_symbol)};
+    Bind bind{running_symbol(index), Dim(1), symbols_of_bodies(index, first_symbol), true};
     const bool checked = std::any_of(graph->nodes().begin(), graph->nodes().end(),
                                      [](const Node& each) { return !each.checks.empty(); });
     if (checked || !bind.forget.empty())

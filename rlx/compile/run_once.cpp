@@ -13,6 +13,7 @@ using image::ValueId;
 bool may_run_once(const FlatStep& flat) {
   const image::Step& step = flat.step;
   if (!flat.constant) return false;
+  if (flat.may_fail && flat.body != 0) return false;  // perhaps it never runs
   if (const auto* dispatch = std::get_if<image::Dispatch>(&step.what))
     return !dispatch->flags_errors;
   if (const auto* call = std::get_if<image::Call>(&step.what)) return call->told.empty();
@@ -43,7 +44,10 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
     const Kind kind = image.values[size_t(value)].kind;
     if (kind == Kind::weight || kind == Kind::constant) return true;
     const std::vector<size_t>& by = writers[size_t(value)];
-    return !by.empty() && std::all_of(by.begin(), by.end(), [&](size_t i) { return once[i]; });
+    // What several bodies write depends on which of them run, and how often.
+    return !by.empty() && std::all_of(by.begin(), by.end(), [&](size_t i) {
+      return once[i] && steps[i].body == steps[by[0]].body;
+    });
   };
   const auto is_made_here = [&](ValueId value) {
     const Kind kind = image.values[size_t(value)].kind;

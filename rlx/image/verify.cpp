@@ -409,7 +409,9 @@ Needs needs_of(const Image& image) {
   const std::vector<Interval> ranges = ranges_of(image.numbers, Cells(image.numbers));
   int64_t largest = 0;
   for (const Value& value : image.values)
-    if (!value.on_host) largest = std::max(largest, ranges[size_t(value.bytes)].high);
+    if (const int64_t high = ranges[size_t(value.bytes)].high; !value.on_host && high != kUnbounded)
+      largest =
+          std::max(largest, high);  // what is not known yet is refused by the run that needs it
   needs.binding_bytes = std::min(largest, traits.max_binding_bytes);
   needs.buffer_bytes = std::min(largest, traits.max_buffer_bytes);
   return needs;

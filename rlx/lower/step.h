@@ -128,6 +128,7 @@ struct Call {
   std::vector<ValueId> results;
   std::string reason;                  // why it is not on the device
   std::vector<InPlace> in_place = {};  // as in Dispatch
+  bool may_fail = true;                // by the elements of its operands
 };
 // Writes numbers that a run knows as the elements of a value of the host.
 struct Write {
@@ -147,6 +148,7 @@ struct Bind {
   std::string symbol;
   Dim value;
   std::vector<std::string> forget = {};  // what an iteration before has told
+  bool begins_body = false;              // the symbol says that a body runs
 };
 
 struct Step;

@@ -8,6 +8,8 @@
 
 #include "rlx/autodiff/gradient.h"
 #include "rlx/conformance/device_test.h"
+#include "rlx/ir/text.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
@@ -109,6 +111,108 @@ TEST_P(Images, ABranchThatIsNotTakenStillHasItsValuesPrepared) {
                     .at("y")
                     .at(1),
                 1 + (taken == 1 ? 1 : -1) * std::exp(1), 1e-5);
+}
+
+// What several bodies write depends on which of them run, and how often.
+TEST_P(Images, ConstantsThatALoopStartsFromAreNotItsResult) {
+  Graph body, graph;
+  body.input("i", i64({}));
+  const Value v = body.input("v", f32({2}));
+  body.output("next", v + body.constant(Tensor::of(DType::f32, {2}, {10, 10})));
+  const Value first = graph.constant(Tensor::of(DType::f32, {2}, {1, 2}));
+  graph.output("y", loop(graph.input("n", i64({})), {first}, std::move(body))[0]);
+  const Program program = compile(graph, {.device = device()});
+  for (const double n : {0.0, 1.0, 3.0})
+    EXPECT_EQ(program.run({{"n", Tensor::scalar(DType::i64, n)}}).at("y").at(0), 1 + 10 * n);
+}
+
+TEST_P(Images, BranchesOfConstantsAreNotMixed) {
+  Graph then, otherwise, graph;
+  then.output("y", neg(then.constant(Tensor::of(DType::f32, {1}, {1}))));
+  otherwise.output("y", neg(otherwise.constant(Tensor::of(DType::f32, {1}, {5}))));
+  graph.output(
+      "y", if_else(graph.input("go", boolean({})), {}, std::move(then), std::move(otherwise))[0]);
+  const Program program = compile(graph, {.device = device()});
+  for (const double go : {1.0, 0.0, 1.0})
+    EXPECT_EQ(program.run({{"go", Tensor::scalar(DType::boolean, go)}}).at("y").at(0),
+              go == 1 ? -1 : -5);
+}
+
+TEST_P(Images, ABranchThatIsNotTakenCannotFail) {
+  Graph then, otherwise, graph;
+  then.output("y",
+              gather(then.constant(ramp({4})), then.constant(Tensor::of(DType::i64, {1}, {7}))));
+  otherwise.output("y", neg(otherwise.constant(Tensor::of(DType::f32, {1}, {5}))));
+  graph.output(
+      "y", if_else(graph.input("go", boolean({})), {}, std::move(then), std::move(otherwise))[0]);
+  const Program program = compile(graph, {.device = device()});
+  EXPECT_EQ(program.run({{"go", Tensor::scalar(DType::boolean, 0)}}).at("y").at(0), -5);
+  EXPECT_NE(error_of([&] {
+              program.run({{"go", Tensor::scalar(DType::boolean, 1)}});
+            }).find("out of range"),
+            std::string::npos);
+}
+
+// The shape arithmetic is a call of the host, whose operand no symbol stands for.
+TEST_P(Images, AnInputThatOnlyShapeArithmeticReadsIsSeenToChange) {
+  const Graph graph = parse(R"(rlx 1
+%0 = input @"k" : i64[1]
+%1 = input @"x" : f32[1]
+%2 = abs %0 @"b" : i64[1]
+%3 = expand %1, %2 @"z" : f32[v2.0]
+output "y" %3
+)",
+                            catalog());
+  const Program program = compile(graph, {.device = device()});
+  for (const double n : {3.0, -5.0, 3.0})
+    EXPECT_EQ(
+        program.run({{"k", Tensor::of(DType::i64, {1}, {n})}, {"x", ramp({1})}}).at("y").count(),
+        static_cast<int64_t>(std::fabs(n)));
+}
+
+// x[:, :i + 1] . ones(i + 1) in iteration i: what must hold of it need not hold of i = n.
+TEST_P(Images, ChecksOfALoopsBodyEndWithItsLastIteration) {
+  const Graph graph = parse(R"(rlx 1
+%0 = input @"n" : i64[]
+%1 = input @"z" : f32[]
+%2 = input @"x" : f32[1, 4]
+%3 = loop %0, %1, %2 body={
+  %0 = input @"i" : i64[]
+  %1 = input @"v" : f32[]
+  %2 = input @"x" : f32[1, 4]
+  %3 = constant value=i64[1]{1} @"one" : i64[1]
+  %4 = constant value=i64[1]{0} @"zero" : i64[1]
+  %5 = reshape %0 allowzero=false shape=dims[1] @"i1" : i64[1]
+  %6 = add %5, %3 @"e" : i64[1]
+  %7 = slice %2, %4, %6 axes=[1] @"sl" : f32[1, max(min(max(v6.0, -281474976710656) + 4*min(max(-max(v6.0, -281474976710656), 0), 1), 4), 0)]
+  %8 = constant value=f32[1]{1} @"onef" : f32[1]
+  %9 = expand %8, %6 @"ex" : f32[v6.0]
+  %10 = matmul %7, %9 transpose_a=false transpose_b=false @"mm" : f32[1]
+  %11 = sum %10 axes=[0] keep=false @"r" : f32[]
+  %12 = add %1, %11 @"na" : f32[]
+  output "o" %12
+} captured=1 reverse=false scanned=0 @"loop" : f32[]
+output "y" %3
+)",
+                            catalog());
+  const Program program = compile(graph, {.device = device()});
+  const TensorMap inputs{{"n", Tensor::scalar(DType::i64, 4)},
+                         {"z", Tensor(DType::f32, {})},
+                         {"x", Tensor::of(DType::f32, {1, 4}, {1, 2, 3, 4})}};
+  EXPECT_EQ(program.run(inputs).begin()->second.at(0),
+            evaluate(graph, inputs).outputs.begin()->second.at(0));
+}
+
+TEST_P(Images, NumbersThatADeviceCannotHoldStayOnTheHostBetweenItsSteps) {
+  Graph graph;
+  const Value million = graph.constant(Tensor::of(DType::i64, {1}, {1000000}));
+  const Value x = graph.input("x", i64({1}));
+  graph.output("y", x * million * million / million / million);
+  EXPECT_EQ(compile(graph, {.device = device()})
+                .run({{"x", Tensor::of(DType::i64, {1}, {7})}})
+                .at("y")
+                .integer_at(0),
+            7);
 }
 
 TEST_P(Images, StatesAreUpdatedWhereTheyAre) {
