@@ -280,22 +280,4 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
   return kernel;
 }
 
-std::string map_error(const RenderedKernel& kernel, const std::string& message) {
-  // The first ":<line>:<column>" is the compiler's place in the module.
-  for (size_t at = message.find(':'); at != std::string::npos; at = message.find(':', at + 1)) {
-    const size_t line_end = message.find_first_not_of("0123456789", at + 1);
-    if (line_end == at + 1 || line_end == std::string::npos || message[line_end] != ':') continue;
-    const size_t column_end = message.find_first_not_of("0123456789", line_end + 1);
-    if (column_end == line_end + 1 || line_end - at > 8) continue;
-    const int line = std::stoi(message.substr(at + 1, line_end - at - 1));
-    const auto* section = &kernel.sections.front();
-    for (const auto& candidate : kernel.sections)
-      if (candidate.first_line <= line) section = &candidate;
-    const std::string file = section->file.empty() ? "(generated)" : section->file;
-    return text(file, ':', line - section->first_line + 1,
-                message.substr(line_end, column_end - line_end), ": ", message);
-  }
-  return message;
-}
-
 }  // namespace rlx

@@ -24,11 +24,7 @@ struct RenderedKernel {
   std::string wgsl;
   std::vector<Access> bindings;  // of the operands, in order, then the flag's where there is one
   ParamLayout params;
-  struct Section {
-    int first_line;
-    std::string file;  // empty: generated
-  };
-  std::vector<Section> sections;
+  std::vector<image::Kernel::Section> sections;
 };
 
 RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits);
@@ -38,9 +34,6 @@ ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits);
 
 // A window moved down to where a binding may start, in elements.
 Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits);
-
-// "softmax.wgsl:12:5: ..." for the compiler's "...:47:5 ..." about the rendered module.
-std::string map_error(const RenderedKernel& kernel, const std::string& message);
 
 // Shape and strides with neighbours merged where they lie end to end, and extents of 1 gone.
 struct ViewDims {

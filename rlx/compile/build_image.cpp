@@ -175,11 +175,8 @@ class Assembly {
     const auto [at, added] =
         kernels_.emplace(rendered.wgsl, static_cast<int32_t>(image_.kernels.size()));
     if (added) {
-      image::Kernel kernel{
-          rendered.label, rendered.wgsl, rendered.bindings, rendered.params.bytes, {}};
-      for (const RenderedKernel::Section& section : rendered.sections)
-        kernel.sections.push_back({section.first_line, section.file});
-      image_.kernels.push_back(std::move(kernel));
+      image_.kernels.push_back({rendered.label, rendered.wgsl, rendered.bindings,
+                                rendered.params.bytes, rendered.sections});
     }
     return at->second;
   }
