@@ -34,13 +34,14 @@ void add_ops(const Graph& graph, OpSet& ops) {
 
 image::Implementations references(const OpSet& ops) {
   image::Implementations table;
+  const auto shared = std::make_shared<const OpSet>(ops);  // for the bodies of control flow
   for (const OpRef& op : ops.all()) {
     if (!op->reference) continue;
     if (op->elementwise) table[op->name].push_back(scalar_loops(op));
-    const auto prepare = [op, ops](const image::Call& call, const image::Image&) {
+    const auto prepare = [op, shared](const image::Call& call, const image::Image&) {
       Attrs attrs = call.attrs;
       for (const image::Call::Body& body : call.bodies)
-        attrs.set(body.name, GraphPtr(std::make_shared<const Graph>(parse(body.text, ops))));
+        attrs.set(body.name, GraphPtr(std::make_shared<const Graph>(parse(body.text, *shared))));
       return std::make_unique<Reference>(op, std::move(attrs));
     };
     table[op->name].push_back({"reference", false, prepare});
