@@ -52,7 +52,6 @@ class Plans {
   explicit Plans(size_t most = 16) : most_(most) {}
   std::shared_ptr<const MemoryPlan> plan(const image::Image& image, const image::Cells& cells,
                                          Counters& counters);
-  size_t size() const { return plans_.size(); }
 
  private:
   struct Entry {

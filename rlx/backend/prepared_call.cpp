@@ -46,7 +46,10 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
   site_.results.resize(call_->results.size());
   for (size_t r = 0; r < call_->results.size(); ++r) site_.results[r] = target(call_->results[r]);
   for (const image::Call::Name& name : call_->names)
-    if (cells.known(name.number)) site_.symbols[name.symbol] = cells.at(name.number);
+    if (cells.known(name.number))
+      site_.symbols[name.symbol] = cells.at(name.number);
+    else
+      site_.symbols.erase(name.symbol);  // not what another run had told
 }
 
 void PreparedCall::run() {
