@@ -4,14 +4,10 @@
 #include <new>
 #include <span>
 
+#include "rlx/ir/known.h"
+
 namespace rlx {
 namespace {
-
-HostValue host_value_of(const Tensor& tensor) {
-  HostValue host{tensor.shape(), {}};
-  for (int64_t i = 0; i < tensor.count(); ++i) host.elements.emplace_back(tensor.integer_at(i));
-  return host;
-}
 
 constexpr std::string_view kUnknown = "unknown.";
 
@@ -34,9 +30,9 @@ Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs,
   for (size_t i = 0; i < inputs.size(); ++i) {
     type_refs.push_back(inputs[i] ? &types.emplace_back(inputs[i]->type()) : nullptr);
     host_refs.push_back(nullptr);
-    if (!inputs[i] || is_float(inputs[i]->dtype()) || inputs[i]->count() > 1024) continue;
+    if (!inputs[i] || !has_host_elements(inputs[i]->type())) continue;
     for (const size_t host_input : node.op->host_inputs)
-      if (host_input == i) host_refs.back() = &hosts.emplace_back(host_value_of(*inputs[i]));
+      if (host_input == i) host_refs.back() = &hosts.emplace_back(*host_value_of(*inputs[i]));
   }
   int unknown = 0;
   const auto fresh = [&] { return Dim(text(kUnknown, unknown++)); };
@@ -120,6 +116,7 @@ Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateO
     if (is_input(node))
       if (const auto found = inputs.find(node.name); found != inputs.end())
         bind_input(node.name, node.types[0], found->second.type(), symbols);
+  if (options.symbols) symbols.insert(options.symbols->begin(), options.symbols->end());
   std::vector<std::vector<Tensor>> results;
   for (const Node& node : graph.nodes()) {
     try {
@@ -153,12 +150,13 @@ Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateO
   return evaluation;
 }
 
-std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& inputs) {
+std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& inputs,
+                                  const SymbolValues* symbols) {
   TensorMap named;
   size_t next = 0;
   for (const Node& node : body.nodes())
     if (is_input(node)) named[node.name] = inputs.at(next++);
-  Evaluation evaluation = evaluate(body, named);
+  Evaluation evaluation = evaluate(body, named, {.symbols = symbols});
   std::vector<Tensor> outputs;
   for (const GraphOutput& output : body.outputs())
     outputs.push_back(evaluation.outputs.at(output.name));

@@ -1,9 +1,8 @@
 #include "rlx/ir/graph.h"
 
 #include <algorithm>
-#include <cctype>
 
-#include "rlx/ir/host_symbols.h"
+#include "rlx/ir/known.h"
 #include "rlx/ir/text_numbers.h"
 
 namespace rlx {
@@ -71,8 +70,6 @@ Attrs complete(const OpDef& op, Attrs attrs) {
   return attrs;
 }
 
-constexpr int64_t kMaxHostElements = 64;
-
 // Is node `at` among those that `node` is computed from?
 bool depends_on(const GraphData& graph, int node, int at) {
   std::vector<bool> needed(graph.nodes.size(), false);
@@ -139,12 +136,7 @@ Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& at
   if (const Tensor* value = tensor_of(node)) {
     require(value->type() == type, op.name, " '", name, "': its tensor is ", value->type(),
             ", not ", type);
-    const bool countable = is_integer(type.dtype) || type.dtype == DType::boolean;
-    if (is_constant(node) && countable && value->count() <= kMaxHostElements) {
-      HostValue host{value->shape(), {}};
-      for (int64_t i = 0; i < value->count(); ++i) host.elements.emplace_back(value->integer_at(i));
-      node.host_values = {host};
-    }
+    if (is_constant(node)) node.host_values = {host_value_of(*value)};
   }
   const Tensor* initial = initial_of(node);
   require(!initial || initial->type() == type, "state '", name, "': it starts as ",
@@ -220,6 +212,7 @@ void Graph::replace_uses(Value old, Value replacement) {
   }
   for (GraphOutput& output : data_->outputs) change(output.value);
   for (StateUpdate& update : data_->updates) change(update.next);
+  for (Node& node : data_->nodes) node.known.reset();
 }
 
 void Graph::update(Value state, Value next) {
@@ -262,26 +255,6 @@ Inferred infer_types(const OpDef& op, const std::vector<const TensorType*>& inpu
   return inferred;
 }
 
-void make_symbols(Value value) {
-  Node& node = value.graph->nodes[static_cast<size_t>(value.node)];
-  const TensorType& type = value.type();
-  const bool countable = is_integer(type.dtype) || type.dtype == DType::boolean;
-  if (!countable || !is_concrete(type.shape) || count(concrete(type.shape)) > kMaxHostElements)
-    return;
-  // An input has its own name, unless that is how a node would be called.
-  const bool like_a_node = node.name.size() > 1 && node.name[0] == 'v' &&
-                           std::isdigit(static_cast<unsigned char>(node.name[1]));
-  const bool named = is_input(node) && is_symbol_name(node.name) && !like_a_node;
-  const std::string prefix =
-      value.graph->host_prefix + (named ? node.name
-                                        : text('v', value.node, value.result ? "r" : "",
-                                               value.result ? text(value.result) : ""));
-  HostValue host{concrete(type.shape), {}, true};
-  const int64_t elements = count(host.shape);
-  for (int64_t i = 0; i < elements; ++i) host.elements.emplace_back(text(prefix, '.', i));
-  node.host_values[static_cast<size_t>(value.result)] = std::move(host);
-}
-
 namespace {
 
 Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attrs,
@@ -300,6 +273,7 @@ Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attr
       if (!input.present()) continue;
       const auto& known = input.producer().host_values[static_cast<size_t>(input.result)];
       const bool needed = std::count(op->host_inputs.begin(), op->host_inputs.end(), i) != 0;
+      if (needed || op->symbolic) learn_elements(input);
       if (needed && !known) make_symbols(input);
       if (known) host_values.back() = &*known;
     }
@@ -319,6 +293,16 @@ Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attr
 }
 
 }  // namespace
+
+Value constant_beside(Value value, const Tensor& tensor) {
+  auto& nodes = value.graph->nodes;
+  nodes.push_back({.op = static_op(constant_op()),
+                   .attrs = {{"value", tensor}},
+                   .types = {tensor.type()},
+                   .name = text("constant_", nodes.size()),
+                   .host_values = {host_value_of(tensor)}});
+  return {value.graph, static_cast<int>(nodes.size()) - 1};
+}
 
 Value Graph::add(OpRef op, const Values& inputs, const Attrs& attrs, const std::string& name) {
   return append(*data_, std::move(op), inputs, attrs, name);

@@ -43,6 +43,8 @@ struct Node {
   std::vector<DimCheck> checks = {};
   std::vector<std::optional<HostValue>> host_values = {};  // of the results, where known
   std::map<std::string, Dim> definitions = {};             // symbols in its types that infer made
+  // What known_tensor found for its results; empty: they are not known.
+  std::optional<std::vector<Tensor>> known = {};
 };
 
 struct GraphOutput {
@@ -67,6 +69,7 @@ struct GraphData {
   // An Error beyond: set by who builds a graph from a file, where a few bytes may ask for any
   // number.
   size_t most_nodes = SIZE_MAX;
+  int64_t known_elements = 0;  // that known_tensor has computed and remembers
 };
 
 // Those from now on come after `symbol`, where it is such a name.
@@ -125,6 +128,9 @@ inline const Node& Value::producer() const { return graph->nodes[static_cast<siz
 inline const TensorType& Value::type() const {
   return producer().types[static_cast<size_t>(result)];
 }
+
+// A constant in the graph of a value.
+Value constant_beside(Value value, const Tensor& tensor);
 
 // The sources, which have no operands and no computation.
 const OpDef& input_op();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rlx/ir/host_symbols.h"
+#include "rlx/ir/known.h"
 
 namespace rlx {
 

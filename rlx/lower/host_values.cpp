@@ -3,18 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "rlx/ir/known.h"
+
 namespace rlx {
 namespace {
 
 bool is_host_operand(const OpDef& op, size_t input) {
   return std::count(op.host_inputs.begin(), op.host_inputs.end(), input) != 0;
-}
-
-constexpr int64_t kSmall = 1024;  // elements: shape arithmetic is never larger
-
-bool is_small(const TensorType& type) {
-  const bool exact = is_integer(type.dtype) || type.dtype == DType::boolean;
-  return exact && is_concrete(type.shape) && count(concrete(type.shape)) <= kSmall;
 }
 
 }  // namespace
@@ -60,13 +55,14 @@ std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
   for (const Node& node : graph.nodes())
     if (is_input(node)) note(node.types[0].shape);
   for (const Node& node : graph.nodes()) {
-    const bool small = std::all_of(node.types.begin(), node.types.end(), is_small);
+    const bool small = std::all_of(node.types.begin(), node.types.end(), has_host_elements);
     const auto at_hand = [&](const Value& input) {
       return !input.present() || at_bind[size_t(input.node)];
     };
     // A result whose elements are expressions already needs no operand's data.
-    const bool symbolic =
-        node.op->symbolic && node.host_values[0] && !node.host_values[0]->own_symbols;
+    const bool symbolic = !is_source(node) &&
+                          std::all_of(node.host_values.begin(), node.host_values.end(),
+                                      [](const auto& host) { return host && !host->own_symbols; });
     const bool counter = is_body && is_input(node) && node.host_values[0].has_value() &&
                          !node.host_values[0]->own_symbols;
     const bool sources = is_constant(node) || counter || (is_input(node) && !is_body);

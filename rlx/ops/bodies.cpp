@@ -5,23 +5,6 @@
 
 namespace rlx {
 
-Value constant_of(Value like, const Tensor& tensor) {
-  auto& nodes = like.graph->nodes;
-  Node node{.op = static_op(constant_op()),
-            .attrs = {{"value", tensor}},
-            .types = {tensor.type()},
-            .name = text("constant_", nodes.size()),
-            .host_values = {std::nullopt}};
-  constexpr int64_t kMostHostElements = 64;
-  if (is_integer(tensor.dtype()) && tensor.count() <= kMostHostElements) {
-    HostValue host{tensor.shape(), {}};
-    for (int64_t i = 0; i < tensor.count(); ++i) host.elements.emplace_back(tensor.integer_at(i));
-    node.host_values = {host};
-  }
-  nodes.push_back(std::move(node));
-  return {like.graph, static_cast<int>(nodes.size()) - 1};
-}
-
 Values body_inputs(const Graph& body) {
   Values inputs;
   for (size_t at = 0; at < body.nodes().size(); ++at)
@@ -74,7 +57,7 @@ Values inline_body(const Graph& body, const Values& inputs, Graph& into) {
 Values append_graph(const Graph& graph, const Values& inputs) {
   const Value like = inputs.at(0);
   return copy_nodes(
-      graph, inputs, [&](const Node& node) { return constant_of(like, *tensor_of(node)); },
+      graph, inputs, [&](const Node& node) { return constant_beside(like, *tensor_of(node)); },
       [&](const Node& node, const Values& operands) {
         return like.apply(*node.op, operands, node.attrs);
       });

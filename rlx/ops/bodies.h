@@ -6,9 +6,6 @@
 
 namespace rlx {
 
-// A constant in the graph of a value.
-Value constant_of(Value like, const Tensor& tensor);
-
 Values body_inputs(const Graph& body);
 
 // Appends a body's nodes to a graph, `inputs` standing for its inputs; its outputs.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ir/known.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
@@ -51,7 +52,7 @@ std::optional<HostValue> symbolic(const InferSite& site) {
     const auto& elements = site.host(i).elements;
     value.elements.insert(value.elements.end(), elements.begin(), elements.end());
   }
-  if (value.elements.size() > kMaxHostElements) return std::nullopt;
+  if (value.elements.size() > size_t{kMostKnownElements}) return std::nullopt;
   value.shape = {static_cast<int64_t>(value.elements.size())};
   return value;
 }

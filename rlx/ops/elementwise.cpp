@@ -42,16 +42,7 @@ const OpDef& elementwise_op(std::string_view name) {
 }
 
 Value scalar(Value like, double value) {
-  const Tensor tensor = Tensor::scalar(like.dtype(), value);
-  auto& nodes = like.graph->nodes;
-  Node node{.op = static_op(constant_op()),
-            .attrs = {{"value", tensor}},
-            .types = {tensor.type()},
-            .name = text("constant_", nodes.size()),
-            .host_values = {std::nullopt}};
-  if (is_integer(tensor.dtype())) node.host_values[0] = HostValue{{}, {Dim(tensor.integer_at(0))}};
-  nodes.push_back(std::move(node));
-  return {like.graph, static_cast<int>(nodes.size()) - 1};
+  return constant_beside(like, Tensor::scalar(like.dtype(), value));
 }
 
 }  // namespace rlx

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ir/known.h"
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
@@ -71,8 +72,7 @@ std::optional<Layout> view(const ViewSite& site) {
 
 std::optional<HostValue> symbolic(const InferSite& site) {
   const Dims shape = infer(site)[0].shape;
-  if (!site.has_host(0) || !is_concrete(shape) ||
-      count(concrete(shape)) > static_cast<int64_t>(kMaxHostElements))
+  if (!site.has_host(0) || !is_concrete(shape) || count(concrete(shape)) > kMostKnownElements)
     return std::nullopt;
   const HostValue& x = site.host(0);
   HostValue value{concrete(shape), {}};

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ir/known.h"
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops.h"
 #include "rlx/ops/views.h"
@@ -79,8 +80,7 @@ std::optional<HostValue> symbolic(const InferSite& site) {
   if (has_floats(site.attrs)) return std::nullopt;
   const Progression all = integers_of(site);
   const Dim length = all.length();
-  if (!length.is_number() || length.number() > static_cast<int64_t>(kMaxHostElements))
-    return std::nullopt;
+  if (!length.is_number() || length.number() > kMostKnownElements) return std::nullopt;
   HostValue value{{length.number()}, {}};
   for (int64_t i = 0; i < length.number(); ++i)
     value.elements.push_back(all.start + Dim(i) * all.delta);

@@ -141,7 +141,8 @@ Neighbours neighbours_of(const Attrs& attrs, Value from, Value to, int64_t bins,
   Tensor places(from.dtype(), {1, bins * samples});  // in bins
   for (int64_t i = 0; i < places.count(); ++i)
     places.set(i, (static_cast<double>(i) + 0.5) / static_cast<double>(samples));
-  const Value c = start + length / number(static_cast<double>(bins)) * constant_of(from, places);
+  const Value c =
+      start + length / number(static_cast<double>(bins)) * constant_beside(from, places);
   const Value there = logical_and(greater_equal(c, number(-1)), less_equal(c, extent));
   const Value last = extent - number(1), inside = minimum(maximum(c, number(0)), last);
   const Value low = floor(inside), fraction = inside - low, none = number(0);

@@ -147,7 +147,7 @@ RopeTables rope_tables(Value positions, int64_t n_rot, double theta) {
   for (int64_t i = 0; i < half; ++i)
     frequencies.set(i, std::pow(theta, -static_cast<double>(i) / static_cast<double>(half)));
   const Value angles =
-      unsqueeze(cast(positions, DType::f32), {-1}) * constant_of(positions, frequencies);
+      unsqueeze(cast(positions, DType::f32), {-1}) * constant_beside(positions, frequencies);
   return {cos(angles), sin(angles)};
 }
 

@@ -5,9 +5,6 @@
 
 namespace rlx {
 
-// Shape arithmetic stays small; a larger tensor is data.
-constexpr size_t kMaxHostElements = 64;
-
 // Copies `count` elements from `from`, element `first` on, to `to`, element `at` on.
 void copy_elements(const Tensor& from, int64_t first, Tensor& to, int64_t at, int64_t count);
 // Fills `to` in row-major order with the elements of `from` that a layout names.

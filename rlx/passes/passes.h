@@ -8,6 +8,8 @@
 namespace rlx {
 
 extern const Pass dead_code;
+extern const Pass fold_constants;
+extern const Pass known_shapes;
 extern const Pass common_values;
 extern const Pass merge_transposes;
 

@@ -3,7 +3,8 @@
 namespace rlx {
 
 std::vector<const Pass*> pass_pipeline() {
-  return {&dead_code, &merge_transposes, &common_values, &dead_code};
+  return {&dead_code,        &fold_constants, &known_shapes,
+          &merge_transposes, &common_values,  &dead_code};
 }
 
 Graph run_passes(const Graph& graph) {

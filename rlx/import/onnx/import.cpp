@@ -7,7 +7,7 @@
 
 #include "rlx/import/onnx/site.h"
 #include "rlx/import/onnx/sources.h"
-#include "rlx/ir/evaluate.h"
+#include "rlx/ir/known.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
@@ -47,7 +47,7 @@ class Importer {
     rlx::Graph graph;
     Scope scope;
     Symbols symbols;
-    add_initializers(model_.graph, graph, scope, true);
+    add_initializers(model_.graph, graph, scope, options_.initializers);
     for (const ValueInfo& input : model_.graph.inputs)
       add_input(input, options_, graph, scope, symbols);
     convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
@@ -111,6 +111,7 @@ class Importer {
 
   void convert(const Node& node, const OpsetVersions& opsets, rlx::Graph& graph, Scope& scope) {
     const size_t before = graph.nodes().size(), inlined_around = std::exchange(inlined_, 0);
+    const int64_t known_before = graph.data()->known_elements;
     spending_.nodes(1);
     // Held to as they are made: a converter may make any number of them.
     graph.data()->most_nodes = before + static_cast<size_t>(spending_.nodes_left());
@@ -134,10 +135,6 @@ class Importer {
       const Item* item = scope.find(name);
       return item ? *item : Item{};
     };
-    if (fold(node, site, scope)) {
-      finish(node, graph, before, inlined_around);
-      return;
-    }
     const Items results = results_of(node, site);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
@@ -145,6 +142,7 @@ class Importer {
         fail(ErrorKind::unsupported, node.op, ": output ", i, " is not made");
       scope.items[node.outputs[i]] = results[i];
     }
+    spending_.elements(graph.data()->known_elements - known_before);
     finish(node, graph, before, inlined_around);
   }
 
@@ -194,42 +192,6 @@ class Importer {
   static void set_origins(const Node& node, rlx::Graph& graph, size_t from) {
     for (size_t at = from; at < graph.nodes().size(); ++at)
       graph.set_origin(graph.value(static_cast<int>(at)), node.name.empty() ? node.op : node.name);
-  }
-
-  // Small integers made of constants are constants: shapes and axes are often computed.
-  bool fold(const Node& node, const NodeSite& site, Scope& scope) {
-    constexpr int64_t kSmall = 64, kMostBetween = 4096;  // elements
-    const auto operation = table_.find({node.domain, node.op});
-    if (operation == table_.end() || site.inputs.empty() || function_of(node)) return false;
-    rlx::Graph apart;
-    NodeSite inner{node, site.opset, apart, {}, {}, {}, {}, &spending_};
-    for (const Item& item : site.inputs) {
-      const auto tensor = item.value ? known_elements(item.value) : std::nullopt;
-      if (item.present() && (!tensor || is_float(tensor->dtype()) || tensor->count() > kSmall))
-        return false;
-      inner.inputs.push_back(tensor ? Item(apart.constant(*tensor)) : Item{});
-    }
-    for (const Attribute& attribute : node.attributes)
-      if (attribute.g) return false;
-    apart.data()->most_nodes = static_cast<size_t>(spending_.nodes_left());
-    const Items results = converted(*operation->second, inner);
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      if (node.outputs[i].empty()) continue;
-      if (i >= results.size() || !results[i].value.present()) return false;
-      const Value value = results[i].value;
-      if (is_float(value.dtype()) || !is_concrete(value.shape()) ||
-          count(concrete(value.shape())) > kSmall)
-        return false;
-      apart.output(node.outputs[i], value);
-    }
-    int64_t between = 0;  // an einsum of small tensors may have a large one on its way
-    for (const rlx::Node& made : apart.nodes())
-      for (const TensorType& type : made.types)
-        if (is_concrete(type.shape)) between = std::max(between, count(concrete(type.shape)));
-    if (between > kMostBetween) return false;
-    for (const auto& [name, tensor] : evaluate(apart, {}).outputs)
-      scope.items[name] = site.graph.constant(tensor);
-    return true;
   }
 
   const Function* function_of(const Node& node) const {
@@ -326,9 +288,8 @@ class Importer {
     for (const std::string& name : names) {
       const Item* item = outer.find(name);
       if (!item) continue;  // found missing where it is used
-      const Tensor* constant = item->value.present() && is_constant(item->value.producer())
-                                   ? tensor_of(item->value.producer())
-                                   : nullptr;
+      const std::optional<Tensor> constant =
+          item->value.present() ? rlx::known_tensor(item->value) : std::nullopt;
       if (constant) {
         scope.items[name] = graph.constant(*constant);
       } else if (item->value.present()) {
@@ -359,7 +320,7 @@ class Importer {
         own[body->inputs[i].name] = graph.input(body->inputs[i].name, types[i]);
       Scope scope = captured_scope(names.list, outer, graph, bodies.captured);
       for (const auto& [name, item] : own) scope.items[name] = item;
-      add_initializers(*body, graph, scope, false);
+      add_initializers(*body, graph, scope, Initializers::constants);
       spending_.nodes(static_cast<int64_t>(graph.nodes().size()));
       convert_nodes(body->nodes, opsets, graph, scope);
       for (const ValueInfo& output : body->outputs)
@@ -376,7 +337,7 @@ class Importer {
     Scope scope;
     scope.outer = &outer;
     for (size_t i = 0; i < body.inputs.size(); ++i) scope.items[body.inputs[i].name] = inputs.at(i);
-    add_initializers(body, graph, scope, false);
+    add_initializers(body, graph, scope, Initializers::constants);
     spending_.nodes(static_cast<int64_t>(graph.nodes().size() - before));
     convert_nodes(body.nodes, opsets, graph, scope);
     inlined_ += graph.nodes().size() - before;

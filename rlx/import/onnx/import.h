@@ -15,6 +15,15 @@ struct ElementTypes {
   Types types = {};     // of the elements of a sequence; of an optional tensor, one
 };
 
+// What the initializers of floats become. Those of one element, which are the numbers of formulas,
+// and small integers, which shapes are made of, are always constants. All keep their names.
+enum class Initializers {
+  weights,    // set_weight() may change them
+  states,     // that start as them: a step of training updates them
+  inputs,     // every run brings them
+  constants,  // part of the graph
+};
+
 struct ImportOptions {
   // Inputs whose values are known now and become constants: those that decide the graph's
   // structure.
@@ -25,6 +34,7 @@ struct ImportOptions {
   FileOptions files = {};    // for load_onnx()
   // Resize as ONNX is written, in exact numbers, not as onnxruntime and PyTorch compute it.
   bool exact_resize = false;
+  Initializers initializers = Initializers::weights;
 };
 
 // What must be a constant is computed from inputs: it decides the graph's structure. They may be

@@ -201,7 +201,7 @@ Items one_hot_operator(Site site) {
 Value whole_number(Site site, size_t i) {
   const Item& item = site.inputs[i];
   if (item.integers) return cast(item.integers, DType::i64);
-  const Tensor* known = site.maybe_tensor(i);
+  const std::optional<Tensor> known = site.maybe_tensor(i);
   if (!known || known->count() != 1 || known->at(0) != std::floor(known->at(0))) return {};
   return site.list({static_cast<int64_t>(known->at(0))});
 }

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "rlx/import/onnx/import.h"
+#include "rlx/ir/known.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
@@ -97,33 +98,24 @@ const Graph& NodeSite::body(std::string_view name) const {
   return *found->g;
 }
 
-const Tensor* NodeSite::maybe_tensor(size_t i) const {
-  return has(i) && inputs[i].value.present() ? tensor_of(inputs[i].value.producer()) : nullptr;
+std::optional<Tensor> NodeSite::maybe_tensor(size_t i) const {
+  return has(i) && inputs[i].value.present() ? known_elements(inputs[i].value) : std::nullopt;
+}
+
+// The structure of a graph may be read from a weight or a state as it comes in the file.
+std::optional<Tensor> known_elements(Value value) {
+  const rlx::Node& producer = value.producer();
+  if (const Tensor* tensor = is_state(producer) ? initial_of(producer) : tensor_of(producer))
+    return *tensor;
+  return rlx::known_tensor(value);
 }
 
 std::optional<Ints> known_numbers(Value value) {
+  const std::optional<Tensor> tensor = known_elements(value);
+  if (!tensor) return std::nullopt;
   Ints numbers;
-  if (const Tensor* tensor = tensor_of(value.producer())) {
-    for (int64_t k = 0; k < tensor->count(); ++k) numbers.push_back(tensor->integer_at(k));
-    return numbers;
-  }
-  const auto& host = value.producer().host_values[static_cast<size_t>(value.result)];
-  if (!host) return std::nullopt;
-  for (const Dim& element : host->elements) {
-    if (!element.is_number()) return std::nullopt;
-    numbers.push_back(element.number());
-  }
+  for (int64_t k = 0; k < tensor->count(); ++k) numbers.push_back(tensor->integer_at(k));
   return numbers;
-}
-
-std::optional<Tensor> known_elements(Value value) {
-  if (const Tensor* tensor = tensor_of(value.producer())) return *tensor;
-  const std::optional<Ints> numbers = known_numbers(value);
-  if (!numbers) return std::nullopt;
-  Tensor tensor(value.dtype(), concrete(value.shape()));
-  for (size_t k = 0; k < numbers->size(); ++k)
-    tensor.set_integer(static_cast<int64_t>(k), (*numbers)[k]);
-  return tensor;
 }
 
 std::optional<Ints> NodeSite::maybe_ints(size_t i) const {

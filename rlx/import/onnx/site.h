@@ -110,7 +110,7 @@ class NodeSite {
   Dims known_dims(size_t i) const;
   Tensor known_tensor(size_t i) const;
   double known_number(size_t i) const;  // its first element
-  const Tensor* maybe_tensor(size_t i) const;
+  std::optional<Tensor> maybe_tensor(size_t i) const;
 
   // What the converter is about to make, where a few bytes can ask for much of it.
   void spend_nodes(int64_t count) const {
@@ -131,10 +131,9 @@ class NodeSite {
   }
 };
 
-// The elements of an integer tensor, where they are numbers already.
-std::optional<Ints> known_numbers(Value value);
-// The same as a tensor, or a constant of any dtype.
+// The elements of a value that a file alone decides.
 std::optional<Tensor> known_elements(Value value);
+std::optional<Ints> known_numbers(Value value);
 
 struct Operator {
   std::string_view name;

@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "rlx/ir/known.h"
+
 namespace rlx::onnx {
 namespace {
 
@@ -28,14 +30,14 @@ Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input, Symbol
   return dims;
 }
 
-// Integers that shapes may need are constants, known at once; the rest are weights.
-Item source(const TensorData& data, rlx::Graph& graph, bool weight) {
-  constexpr int64_t kSmall = 64;
-  const bool small = data.tensor.count() <= kSmall;
-  const bool constant = !weight || data.name.empty() || small;
-  return tensor_item(
-      constant ? graph.constant(data.tensor, "") : graph.weight(data.name, data.tensor),
-      data.is_string);
+Value source(const std::string& name, const Tensor& tensor, rlx::Graph& graph, Initializers as) {
+  const bool floats = is_float(tensor.dtype()) && tensor.count() > 1;
+  const bool large = tensor.count() > kMostKnownElements;
+  if (name.empty() || as == Initializers::constants || !(floats || large))
+    return graph.constant(tensor, name);
+  if (floats && as == Initializers::states) return graph.state(name, tensor);
+  if (floats && as == Initializers::inputs) return graph.input(name, tensor.type());
+  return graph.weight(name, tensor);
 }
 
 Tensor dense(const SparseTensor& sparse) {
@@ -116,11 +118,11 @@ std::string Symbols::named(const std::string& name) {
 
 std::string element_name(const std::string& sequence, size_t k) { return text(sequence, '.', k); }
 
-void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights) {
+void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, Initializers as) {
   for (const TensorData& data : from.initializers)
-    scope.items[data.name] = source(data, graph, weights);
+    scope.items[data.name] = tensor_item(source(data.name, data.tensor, graph, as), data.is_string);
   for (const SparseTensor& sparse : from.sparse_initializers)
-    scope.items[sparse.values.name] = graph.constant(dense(sparse));
+    scope.items[sparse.values.name] = source(sparse.values.name, dense(sparse), graph, as);
 }
 
 void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph, Scope& scope,

@@ -31,8 +31,7 @@ struct Symbols {
   std::string named(const std::string& name);
 };
 
-// As weights, or as constants: small tensors always are, for shapes may need them.
-void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, bool weights);
+void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, Initializers as);
 void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph, Scope& scope,
                Symbols& symbols);
 void add_output(const std::string& name, rlx::Graph& graph, const Scope& scope);
