@@ -4,6 +4,7 @@
 
 #include "rlx/codegen/each_element.h"
 #include "rlx/codegen/render.h"
+#include "rlx/codegen/scalar_formula.h"
 #include "rlx/ops/lib/library.h"
 
 namespace rlx {
@@ -21,8 +22,15 @@ bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
     nest.push_back(dispatch.operands[i]);
     if (!fits_binding(nest[i].dtype, nest[i].shape, traits)) large.push_back(i);
   }
+  // The nest of a region that reshapes on its way has no one shape to cut.
+  const bool one_shape = std::all_of(nest.begin(), nest.end(), [&](const Operand& operand) {
+    return operand.shape == result.shape;
+  });
   Dims shape = result.shape;
-  merge_dims(shape, nest);
+  if (one_shape)
+    merge_dims(shape, nest);
+  else
+    large.clear();
   std::vector<Operand> cut_operands;
   for (const size_t i : large) cut_operands.push_back(nest[i]);
   const auto shards =
@@ -40,15 +48,6 @@ bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
   dispatch.params.emplace_back("end", end);
   dispatch.workgroups = ceil_div(end - first, 64 * per_word);
   return shards || large.empty();
-}
-
-// A parameter of the operands' own type: next to integers it is one, within their range.
-Param scalar_param(const std::string& name, double value, DType dtype) {
-  if (!is_integer(dtype)) return Param(name, value);
-  Tensor whole(is_signed_integer(dtype) ? DType::i32 : DType::u32, {});
-  whole.set(0, value);
-  const Dim number = whole.integer_at(0);
-  return is_signed_integer(dtype) ? Param::signed_number(name, number) : Param(name, number);
 }
 
 // Elements of host tensors, whose symbols have a dot, may be negative: of those nothing is known.
@@ -83,13 +82,19 @@ Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
   Dispatch dispatch;
   const DeviceStorage storage = device_storage(formula.result.dtype, traits);
   std::string body = text("fn compute(i: u32) -> ", storage.compute, " {\n");
+  if (!formula.statements.empty()) dispatch.operands = formula.operands;
   for (const Operand& operand : formula.operands) {
+    if (!formula.statements.empty()) break;
     dispatch.operands.push_back(broadcast(operand, formula.result.shape));
     body += text("  let ", operand.name, " = load_", operand.name, "(i);\n");
   }
   for (const Param& param : formula.params)
-    body += text("  let ", param.name, " = params.", param.name, ";\n");
+    if (formula.statements.empty())
+      body += text("  let ", param.name, " = params.", param.name, ";\n");
+  body += formula.statements;
   body += text("  return ", formula.expression, ";\n}\n");
+  body = formula.functions + body;
+  for (const Operand& result : formula.more_results) dispatch.operands.push_back(result);
   dispatch.operands.push_back(LowerSite::named(formula.result, "result", Access::write));
   dispatch.params = formula.params;
   dispatch.writes_words = storage.elements_per_word > 1;
@@ -166,41 +171,47 @@ Dispatch write_host_value(const HostValue& value, const Operand& to, const Devic
   return dispatch;
 }
 
+namespace {
+
+bool same_window(const Operand& a, const Operand& b) {
+  if (a.window.has_value() != b.window.has_value()) return false;
+  return !a.window || (a.window->first == b.window->first && a.window->count == b.window->count);
+}
+
+}  // namespace
+
+void share_elements(Dispatch& dispatch, ValueId result) {
+  const auto& operands = dispatch.operands;
+  const Operand& written = *std::find_if(operands.begin(), operands.end(),
+                                         [&](const auto& each) { return each.value == result; });
+  if (dispatch.writes_words || !written.contiguous()) return;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ValueId value = operands[i].value;
+    bool may = value != result;
+    for (size_t k = 0; may && k < operands.size(); ++k) {
+      const Operand& each = operands[k];
+      if (each.value != value) continue;
+      may = k >= i && each.access == Access::read && each.dtype == written.dtype && !each.atomic &&
+            each.shape == written.shape && each.contiguous() && same_window(each, written);
+    }
+    if (may) dispatch.in_place.push_back({value, result});
+  }
+}
+
 Steps lower_elementwise(const LowerSite& site) {
-  const Elementwise& scalar = *site.node.op->elementwise;
   static constexpr const char* kNames[] = {"x", "y", "z"};
   Formula formula;
   formula.name = site.node.op->name;
   for (size_t i = 0; i < site.inputs.size(); ++i)
     formula.operands.push_back(site.read(kNames[i], i));
   formula.result = site.results[0];
-  const DType dtype = site.in(site.inputs.size() - 1).dtype;
-  for (const std::string& name : scalar.params)
-    formula.params.push_back(scalar_param(name, site.attrs().get<double>(name), dtype));
-  for (const std::string& name : scalar.includes) formula.includes.push_back(library(name));
-  switch (info(dtype).dtype_class) {
-    case DTypeClass::floating:
-      formula.expression = scalar.floating_wgsl;
-      break;
-    case DTypeClass::signed_integer:
-      formula.expression = scalar.signed_wgsl;
-      break;
-    case DTypeClass::unsigned_integer:
-      formula.expression = scalar.unsigned_wgsl;
-      break;
-    case DTypeClass::boolean:
-      formula.expression = scalar.boolean_wgsl;
-      break;
-    case DTypeClass::complex:
-      break;
+  if (std::optional<ScalarFormula> scalar = scalar_formula(site.node)) {
+    formula.expression = std::move(scalar->expression);
+    formula.params = std::move(scalar->params);
+    formula.includes = std::move(scalar->includes);
   }
   Dispatch dispatch = generate(formula, site.traits);
-  // A thread reads what it writes and nothing else of an operand that has the result's layout.
-  const Operand& result = site.results[0];
-  if (dispatch.repeat.is(1) && !dispatch.writes_words)
-    for (const Operand& operand : site.inputs)
-      if (operand.dtype == result.dtype && operand.shape == result.shape && operand.contiguous())
-        dispatch.in_place.push_back({operand.value, result.value});
+  share_elements(dispatch, site.results[0].value);
   return dispatch;
 }
 

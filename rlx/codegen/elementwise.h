@@ -17,10 +17,18 @@ struct Formula {
   std::string expression;          // over the operands' names
   std::vector<Param> params = {};  // named as in the expression
   std::vector<KernelText> includes = {};
+  // Of several ops: functions that the statements call, and statements before the expression,
+  // which load what they need of the operands: these have been broadcast already.
+  std::string functions = {}, statements = {};
+  std::vector<Operand> more_results = {};  // which the statements store, of the result's shape
 };
 
 // One dispatch, or shards of it where a tensor is beyond what the device binds at once.
 Dispatch generate(const Formula& formula, const DeviceTraits& traits);
+
+// Lets the result take the place of operands of its dtype and layout, of a kernel that reads its
+// operands only at the element that it stores.
+void share_elements(Dispatch& dispatch, ValueId result);
 
 // The lowering of an op that has a scalar form.
 Steps lower_elementwise(const LowerSite& site);

@@ -101,9 +101,12 @@ std::string loads(const Operand& operand, const DeviceStorage& storage) {
 
 std::string stores(const Operand& operand, const DeviceStorage& storage) {
   const std::string base = operand.window ? text(" - params.", operand.name, "_base") : "";
+  const bool mapped = operand.access == Access::write && is_view(operand);
+  const std::string at = mapped ? text("index_", operand.name, "(i)") : "i";
   if (storage.elements_per_word == 1)
-    return text("fn store_", operand.name, "(i: u32, v: ", storage.compute, ") {\n  buffer_",
-                operand.name, "[i", base, "] = ", store_expression(operand, storage), ";\n}\n");
+    return text(mapped ? index_function(operand) : "", "fn store_", operand.name,
+                "(i: u32, v: ", storage.compute, ") {\n  buffer_", operand.name, '[', at, base,
+                "] = ", store_expression(operand, storage), ";\n}\n");
   const int64_t per_word = storage.elements_per_word;
   const std::string word_base =
       operand.window ? text(" - params.", operand.name, "_base / ", per_word, "u") : "";
@@ -196,7 +199,7 @@ Operand::Window aligned_window(const Operand& operand, const DeviceTraits& trait
 ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) {
   std::vector<Param> lists, scalars;
   for (const Operand& operand : dispatch.operands) {
-    if (operand.access == Access::read && is_view(operand)) {
+    if (operand.access != Access::read_write && is_view(operand)) {
       const ViewDims view = collapse(operand.shape, operand.layout);
       Dims entries;
       for (size_t d = 0; d < view.shape.size(); ++d) {

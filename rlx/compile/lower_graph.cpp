@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/scalar_formula.h"
 #include "rlx/codegen/shards.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ir/renaming.h"
@@ -90,7 +91,9 @@ class Lowering {
   std::vector<Operand> lower(const Graph& graph, const std::vector<Operand>* inputs, Steps& steps) {
     const bool is_body = inputs != nullptr;
     Scope scope{graph, host_only_nodes(graph, is_body), bindable_nodes(graph, is_body), {}, {}, {}};
-    note_rules(graph, is_body ? running_symbol(bodies_.size() - 1) : "");
+    const std::string around = running_;
+    if (is_body) running_ = running_symbol(bodies_.size() - 1);
+    note_rules(graph, running_);
     // The passes have left out what a graph does not need, but not what its bodies do not.
     const std::vector<bool> live = live_nodes(graph);
     size_t next_input = 0;
@@ -113,6 +116,7 @@ class Lowering {
         throw;
       }
     }
+    running_ = around;
     std::vector<Operand> outputs;
     for (const GraphOutput& output : graph.outputs())
       outputs.push_back(operand_of(scope, output.value, steps));
@@ -417,17 +421,7 @@ class Lowering {
         return text(input.dtype(), " does not exist on a device");
     for (const TensorType& type : node.types)
       if (beyond(type)) return text(type.dtype, " does not exist on a device");
-    if (!node.op->elementwise) return "";
-    const Elementwise& scalar = *node.op->elementwise;
-    const DType dtype = node.inputs.back().dtype();
-    if ((dtype == DType::i64 || dtype == DType::u64) && !scalar.safe_i64)
-      return text(node.op->name, " of ", dtype, " may leave the 32 bits a device has");
-    const std::string* formulas[] = {&scalar.floating_wgsl, &scalar.signed_wgsl,
-                                     &scalar.unsigned_wgsl, &scalar.boolean_wgsl};
-    const auto dtype_class = static_cast<size_t>(info(dtype).dtype_class);
-    if (dtype_class > 3 || formulas[dtype_class]->empty())
-      return text(node.op->name, " of ", dtype, " has no kernel");
-    return "";
+    return scalar_host_reason(node);
   }
 
   std::optional<Operand> as_view(const Node& node, const Operand& input) const {
@@ -496,7 +490,13 @@ class Lowering {
           return lower_body(*body, operands, iteration, at);
         },
         [&](const Operand& from, const Operand& to) { return copy_steps(from, to); },
-        call};
+        call,
+        [&](const GraphPtr& body) {
+          bodies_.push_back(instantiate(*body, inputs, std::nullopt,
+                                        text("body", bodies_.size(), '.'), fresh_symbols_));
+          note_rules(*bodies_.back(), running_);
+          return bodies_.back();
+        }};
     emit(node.op->lower(site), at, steps);
     return results;
   }
@@ -591,6 +591,7 @@ class Lowering {
   const LowerOptions& options_;
   int fresh_symbols_;
   int body_of_ = -1;
+  std::string running_;  // the symbol of the body that is being lowered
   std::vector<std::shared_ptr<const Graph>> bodies_;
   Lowered lowered_;
 };

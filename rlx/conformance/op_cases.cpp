@@ -30,6 +30,7 @@ std::vector<OpCase> attention_cases();
 std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> attribute_cases();
 std::vector<OpCase> control_cases();
+std::vector<OpCase> fused_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> edge_cases();
 std::vector<OpCase> elementwise_cases();
@@ -54,6 +55,7 @@ std::span<const CaseFamily> case_families() {
       {"activation", activation_cases},    //
       {"attention", attention_cases},      //
       {"control", control_cases},          //
+      {"fused", fused_cases},              //
       {"convolution", convolution_cases},  //
       {"edges", edge_cases},               //
       {"elementwise", elementwise_cases},  //

@@ -21,13 +21,15 @@ struct EvaluateOptions {
   const TensorMap* states = nullptr;  // before the run; one that is missing is zeros
   bool keep_results = false;
   bool used_memory = false;  // results begin as anything, as they do in the memory of a run
+  const SymbolValues* symbols = nullptr;  // those that no input tells
 };
 
 Evaluation evaluate(const Graph& graph, const TensorMap& inputs,
                     const EvaluateOptions& options = {});
 
-// The outputs of a body, in order; its inputs in order.
-std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& inputs);
+// The outputs of a body, in order; its inputs in order. `symbols`: of the graph around it.
+std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& inputs,
+                                  const SymbolValues* symbols = nullptr);
 
 // Binds the symbols in `type` to the extents of `tensor`; an Error when they do not fit.
 void bind_input(const std::string& name, const TensorType& type, const TensorType& tensor,

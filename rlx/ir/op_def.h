@@ -175,6 +175,9 @@ struct OpDef {
   std::function<Steps(const LowerSite&)> lower = {};  // none: runs on the host, see host_reason
   std::function<Gradients(const GradientSite&)> gradient = {};  // none: see gradient_reason
   std::optional<Elementwise> elementwise = {};
+  // Of a conversion between dtypes, the WGSL expression of an element x; none where it may raise
+  // the error flag, or rounds in its storage only.
+  std::function<std::optional<std::string>(const Node&)> conversion = {};
 
   // The result as a view of operand 0; none where it cannot be one, and the op is then copied.
   std::function<std::optional<Layout>(const ViewSite&)> view = {};

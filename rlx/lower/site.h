@@ -42,6 +42,8 @@ struct LowerSite {
   std::function<Steps(const Operand& from, const Operand& to)> copy;  // follows `from`'s view
   // The node as a call of its reference, for a reason that the report shows.
   std::function<Steps(const std::string& reason)> on_host;
+  // A body over the operands' types, so that it speaks the symbols of the site.
+  std::function<std::shared_ptr<const Graph>(const GraphPtr&)> instantiate;
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].value >= 0; }
   const TensorType& in(size_t i) const { return node.inputs[i].type(); }

@@ -57,6 +57,14 @@ Steps lower(const LowerSite& site) {
   return dispatch;
 }
 
+// What is narrower than f32 would be rounded only where it is stored.
+std::optional<std::string> conversion(const Node& node) {
+  const DType from = node.inputs[0].dtype(), to = node.types[0].dtype;
+  const bool narrow = is_float(to) && bytes_of(to) < bytes_of(DType::f32);
+  if (is_64_bit(to) || narrow || to == DType::c64 || from == DType::c64) return std::nullopt;
+  return convert_expression("x", from, to);
+}
+
 Gradients gradient(const GradientSite& site) {
   if (!is_float(site.in(0).dtype()) || !is_float(site.y().dtype())) return {std::nullopt};
   return {cast(site.dy(), site.in(0).dtype())};
@@ -94,6 +102,7 @@ const OpDef& cast_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .conversion = conversion,
       .view = view,
       .symbolic = symbolic,
       .onnx = "Cast",

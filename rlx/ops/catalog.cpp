@@ -29,6 +29,7 @@ const OpDef& expand_op();
 const OpDef& eye_like_op();
 const OpDef& fake_quantise_op();
 const OpDef& float_range_op();
+const OpDef& fused_op();
 const OpDef& gather_elements_op();
 const OpDef& gather_nd_op();
 const OpDef& gather_op();
@@ -131,6 +132,7 @@ constexpr Definition kOps[] = {
     eye_like_op,             //
     fake_quantise_op,        //
     float_range_op,          //
+    fused_op,                //
     gather_elements_op,      //
     gather_nd_op,            //
     gather_op,               //

@@ -483,6 +483,8 @@ Values rnn(Value x, Value w, Value r, const RecurrentOptions& options = {});
 
 // The outputs of `then` or `otherwise`, bodies with the same inputs; their outputs may differ in
 // extents. What a body needs from outside is among its inputs.
+// What a body computes of the inputs, as one kernel where a device can.
+Values fused(const Values& inputs, Graph body);
 Values if_else(Value condition, const Values& inputs, Graph then, Graph otherwise);
 struct LoopOptions {
   Values scanned = {};   // of which an iteration reads its row

@@ -8,6 +8,7 @@
 #include "rlx/compile/build_image.h"
 #include "rlx/image/verify.h"
 #include "rlx/lower/references.h"
+#include "rlx/passes/fuse.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {
@@ -83,8 +84,11 @@ image::Image compile_image(const Graph& graph, const CompileOptions& options) {
   verify(graph);
   const LowerOptions lower_options{{options.choices}, options.strict};
   const DeviceTraits& traits = options.device.traits();
-  return options.optimise ? build_image(run_passes(graph), traits, lower_options)
-                          : build_image(graph, traits, lower_options);
+  if (!options.optimise) return build_image(graph, traits, lower_options);
+  const Graph smaller = run_passes(graph);
+  // TODO(host): the CPU takes groups as calls, once it has tile programs.
+  if (traits.on_host()) return build_image(smaller, traits, lower_options);
+  return build_image(fuse(smaller, traits, lower_options.choices), traits, lower_options);
 }
 
 void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done) {

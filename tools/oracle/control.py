@@ -9,6 +9,11 @@ def if_else(c, condition, *inputs):
     return c.body('then' if condition.item() else 'else', inputs)
 
 
+@oracle('python', 'fused')
+def fused(c, *inputs):
+    return c.body('body', inputs)
+
+
 @oracle('python', 'loop')
 def loop(c, count, *values):
     count = int(count.item())

@@ -1,0 +1,85 @@
+// fused(inputs): what its body computes of them, as one kernel where a device can: ops on single
+// elements, and at most one other op whose result they finish.
+
+#include "rlx/codegen/group.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/ops/bodies.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+const GraphPtr& body_of(const Attrs& attrs) { return attrs.get<GraphPtr>("body"); }
+
+Types infer(const InferSite& site) {
+  const Graph& body = *body_of(site.attrs);
+  const Values inputs = body_inputs(body);
+  require(inputs.size() == site.inputs.size(), "fused: the body has ", inputs.size(),
+          " inputs, there are ", site.inputs.size(), " operands");
+  Types operands;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    check_body_input("fused", "body", inputs[i].producer(), site.in(i));
+    operands.push_back(site.in(i));
+  }
+  for (const GraphOutput& output : body.outputs())
+    for (const Dim& dim : output.value.shape())
+      require(!has_own_symbols(body, dim), "fused: output '", output.name, "' is ",
+              output.value.type(), ", of which the inputs do not tell ", dim);
+  return output_types(body, operands);
+}
+
+void reference(const ReferenceSite& site) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < site.inputs.size(); ++i) inputs.push_back(site.in(i));
+  site.results = evaluate_body(*body_of(site.attrs), inputs, &site.symbols);
+}
+
+// Step by step where one kernel cannot do it all.
+Steps lower(const LowerSite& site) {
+  if (!site.traits.on_host())
+    if (auto steps = lower_group(site, *site.instantiate(body_of(site.attrs())))) return *steps;
+  LoweredBody body = site.lower_body(body_of(site.attrs()), site.inputs, std::nullopt);
+  for (size_t i = 0; i < body.outputs.size(); ++i)
+    body.steps.add(Copy{body.outputs[i].value, site.results[i].value});
+  for (Step& step : body.steps.list) step.node = -1;
+  return std::move(body.steps);
+}
+
+Gradients gradient(const GradientSite& site) {
+  const Values outputs = append_graph(*body_of(site.attrs()), site.inputs);
+  Values ys, seeds, xs;
+  std::vector<size_t> smooth;
+  for (size_t r = 0; r < outputs.size(); ++r)
+    if (site.result_gradients[r]) ys.push_back(outputs[r]), seeds.push_back(site.dy(r));
+  for (size_t i = 0; i < site.inputs.size(); ++i)
+    if (is_float(site.inputs[i].dtype())) smooth.push_back(i), xs.push_back(site.inputs[i]);
+  Gradients gradients(site.inputs.size());
+  if (xs.empty()) return gradients;
+  const Values dxs = site.sweep(ys, seeds, xs);
+  for (size_t k = 0; k < smooth.size(); ++k) gradients[smooth[k]] = dxs[k];
+  return gradients;
+}
+
+}  // namespace
+
+const OpDef& fused_op() {
+  static const OpDef op{
+      .name = "fused",
+      .family = "structure",
+      .inputs = {0, kMany, {"inputs"}},
+      .results = {1, kMany, {}},
+      .attrs = {{"body"}},
+      .infer = infer,
+      .reference = reference,
+      .lower = lower,
+      .gradient = gradient,
+  };
+  return op;
+}
+
+Values fused(const Values& inputs, Graph body) {
+  require(!inputs.empty(), "fused: needs an input");
+  return results_of(inputs[0].apply(fused_op(), inputs, {{"body", shared_graph(std::move(body))}}));
+}
+
+}  // namespace rlx

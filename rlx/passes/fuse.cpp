@@ -1,0 +1,385 @@
+// Starting from the last, each op on single elements takes in the producers of its operands that
+// are of its kind and size, then one op of another kind whose kernel stores what they go on with. A
+// producer that others read as well is taken in where they do not lead back into the group: its
+// value is then a second result.
+
+#include "rlx/passes/fuse.h"
+
+#include <algorithm>
+#include <set>
+
+#include "rlx/codegen/group.h"
+#include "rlx/ir/renaming.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+
+const OpDef& fused_op();
+
+namespace {
+
+bool has_body(const Node& node) {
+  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
+    return std::holds_alternative<GraphPtr>(attr.second.variant());
+  });
+}
+
+bool is_scalar_constant(const Node& node) {
+  return is_constant(node) && tensor_of(node)->count() == 1;
+}
+
+void add_symbols(const Dims& dims, std::set<std::string>& symbols) {
+  for (const Dim& dim : dims)
+    for (std::string& symbol : dim.symbols()) symbols.insert(std::move(symbol));
+}
+
+class Grouping {
+ public:
+  Grouping(const Graph& graph, const DeviceTraits& traits, const Choices& choices)
+      : graph_(graph), traits_(traits), choices_(choices), size_(graph.nodes().size()) {
+    readers_.resize(size_);
+    leaves_.resize(size_, false);
+    group_.resize(size_, -1);
+    for (size_t at = 0; at < size_; ++at)
+      for (const Value& input : graph.nodes()[at].inputs)
+        if (input.present()) readers_[size_t(input.node)].push_back(static_cast<int>(at));
+    for (const GraphOutput& output : graph.outputs()) leaves_[size_t(output.value.node)] = true;
+    for (const StateUpdate& update : graph.updates()) leaves_[size_t(update.next.node)] = true;
+  }
+
+  struct Group {
+    std::vector<int> nodes;  // of the graph, sorted
+    int anchor = -1;
+    int64_t anchor_bindings = 0;
+  };
+
+  std::vector<Group> find() {
+    for (size_t at = size_; at-- > 0;) {
+      const int root = static_cast<int>(at);
+      const bool copies = may_join(root) && copies_permuted(graph_.node(root));
+      if (group_[at] >= 0 || !may_join(root) || !(scalar(root) || copies)) continue;
+      Group group{{root}};
+      const int number = static_cast<int>(groups_.size());
+      group_[at] = number;
+      if (copies) {  // the transpose before it, where nobody else reads that
+        const int transpose = graph_.node(root).inputs[0].node;
+        const bool own = readers_[size_t(transpose)].size() == 1 && !leaves_[size_t(transpose)];
+        if (!own || group_[size_t(transpose)] >= 0) {
+          group_[at] = -1;
+          continue;
+        }
+        group.nodes.push_back(transpose);
+        group_[size_t(transpose)] = number;
+      }
+      groups_.push_back(group);
+      grow(groups_.back(), number);
+      Group& made = groups_.back();
+      std::sort(made.nodes.begin(), made.nodes.end());
+      const bool useful = made.anchor >= 0 || scalar_count(made) > (copies ? 0u : 1u);
+      if (useful && speaks_of_inputs(made)) continue;
+      for (const int node : made.nodes) group_[size_t(node)] = -1;
+      groups_.pop_back();
+    }
+    return groups_;
+  }
+
+  const std::vector<int>& group_of() const { return group_; }
+
+  // Values that members read and no member makes, in order; scalars are constants of the body.
+  Values inputs_of(const Group& group) const {
+    Values inputs;
+    for (const int at : group.nodes)
+      for (const Value& input : read_by(at)) {
+        if (!input.present() || is_member(group, input.node) || in_body(group, at, input)) continue;
+        if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+      }
+    return inputs;
+  }
+  // What a reshape is made of beside its operand is in its type.
+  Values read_by(int at) const {
+    const Node& node = graph_.node(at);
+    return keeps_order(node) ? Values{node.inputs[0]} : node.inputs;
+  }
+  // Is the operand a constant that the body has itself?
+  bool in_body(const Group& group, int reader, const Value& input) const {
+    if (!is_constant(input.producer())) return false;
+    return is_scalar_constant(input.producer()) ? reader != group.anchor || is_host(reader, input)
+                                                : is_host(reader, input);
+  }
+  // Results that are read elsewhere.
+  Values outputs_of(const Group& group) const {
+    Values outputs;
+    for (const int at : group.nodes) {
+      const auto& readers = readers_[size_t(at)];
+      const bool outside = std::any_of(readers.begin(), readers.end(),
+                                       [&](int reader) { return !is_member(group, reader); });
+      if (outside || leaves_[size_t(at)]) outputs.push_back(graph_.value(at));
+    }
+    return outputs;
+  }
+
+ private:
+  static bool is_member(const Group& group, int node) {
+    return std::find(group.nodes.begin(), group.nodes.end(), node) != group.nodes.end();
+  }
+  bool is_host(int reader, const Value& value) const {
+    const Node& node = graph_.node(reader);
+    for (const size_t i : node.op->host_inputs)
+      if (i < node.inputs.size() && node.inputs[i] == value) return true;
+    return false;
+  }
+
+  bool scalar(int at) const {
+    return !keeps_order(graph_.node(at)) && !permuted_strides(graph_.node(at));
+  }
+  size_t scalar_count(const Group& group) const {
+    return static_cast<size_t>(std::count_if(group.nodes.begin(), group.nodes.end(),
+                                             [&](int node) { return scalar(node); }));
+  }
+
+  bool exists(const TensorType& type) const { return device_storage(type.dtype, traits_).exists; }
+  bool on_device(const Node& node) const {
+    return std::all_of(node.types.begin(), node.types.end(),
+                       [&](const TensorType& type) { return exists(type); }) &&
+           std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Value& input) {
+             return !input.present() || exists(input.type());
+           });
+  }
+  // Integers that shapes may be made of stay where the host sees them.
+  static bool is_shape_arithmetic(const Node& node) {
+    return std::any_of(node.host_values.begin(), node.host_values.end(),
+                       [](const auto& host) { return host.has_value(); });
+  }
+  bool may_join(int at) const {
+    const Node& node = graph_.node(at);
+    return group_[size_t(at)] < 0 && is_pointwise(node) && on_device(node) && !has_body(node) &&
+           !is_shape_arithmetic(node) && node.definitions.empty();
+  }
+
+  const Dims& shape_of(const Group& group) const {
+    return graph_.node(group.nodes.front()).types[0].shape;
+  }
+
+  void grow(Group& group, int number) {
+    const Dim elements = count(shape_of(group));
+    for (size_t next = 0; next < group.nodes.size(); ++next) {
+      const Values inputs = graph_.node(group.nodes[next]).inputs;
+      for (const Value& input : inputs) {
+        if (!input.present() || is_member(group, input.node) || input.result != 0) continue;
+        if (!(count(input.shape()) == elements) || !may_join(input.node)) continue;
+        if (!closed_with(group, input.node)) continue;
+        group.nodes.push_back(input.node);
+        group_[size_t(input.node)] = number;
+        if (fits(group)) continue;
+        group.nodes.pop_back();
+        group_[size_t(input.node)] = -1;
+      }
+    }
+    take_anchor(group, number);
+  }
+
+  // The op that the most work stands behind, as a rule the latest.
+  void take_anchor(Group& group, int number) {
+    const Dim elements = count(shape_of(group));
+    int best = -1;
+    int64_t bindings = 0;
+    for (const int at : group.nodes)
+      for (const Value& input : graph_.node(at).inputs) {
+        if (!input.present() || input.result != 0 || input.node <= best) continue;
+        if (is_member(group, input.node) || group_[size_t(input.node)] >= 0) continue;
+        const Node& node = graph_.node(input.node);
+        if (!(count(input.shape()) == elements) || !may_be_anchor(node)) continue;
+        const FinalStore store = final_store(node, traits_, choices_);
+        if (!store.exists || !closed_with(group, input.node)) continue;
+        Group with = group;
+        with.nodes.push_back(input.node);
+        with.anchor = input.node;
+        with.anchor_bindings = store.bindings;
+        if (!fits(with)) continue;
+        best = input.node;
+        bindings = store.bindings;
+      }
+    if (best < 0) return;
+    group.nodes.push_back(best);
+    group.anchor = best;
+    group.anchor_bindings = bindings;
+    group_[size_t(best)] = number;
+  }
+
+  bool may_be_anchor(const Node& node) const {
+    if (is_source(node) || node.op->view || node.op->elementwise || has_body(node)) return false;
+    if (node.types.size() != 1 || !on_device(node) || is_shape_arithmetic(node)) return false;
+    if (!node.definitions.empty() || node.op.get() == &fused_op()) return false;
+    for (const size_t i : node.op->host_inputs)
+      if (i < node.inputs.size() && node.inputs[i].present() &&
+          !is_constant(node.inputs[i].producer()))
+        return false;
+    return true;
+  }
+
+  // Bindings of the device, and no packed results beside others.
+  bool fits(const Group& group) const {
+    const Values outputs = outputs_of(group);
+    int64_t bindings = group.anchor < 0 ? 0 : group.anchor_bindings - 1;  // but for its result
+    for (const Value& input : inputs_of(group)) {
+      const auto& readers = readers_[size_t(input.node)];
+      const bool of_anchor_only =
+          group.anchor >= 0 && std::all_of(readers.begin(), readers.end(), [&](int reader) {
+            return !is_member(group, reader) || reader == group.anchor;
+          });
+      bindings += !of_anchor_only;
+    }
+    bindings += static_cast<int64_t>(outputs.size());
+    int64_t packed = 0;
+    for (const Value& output : outputs)
+      packed += device_storage(output.dtype(), traits_).elements_per_word > 1;
+    return bindings <= traits_.max_storage_buffers && packed <= (group.anchor < 0 ? 1 : 0);
+  }
+
+  // Does no way lead from the node out of the group and back into it, other groups being one step?
+  bool closed_with(const Group& group, int node) const {
+    std::vector<bool> seen(size_, false);
+    std::vector<int> open;
+    const auto leave = [&](int from) {
+      for (const int reader : readers_[size_t(from)])
+        if (!seen[size_t(reader)]) seen[size_t(reader)] = true, open.push_back(reader);
+    };
+    for (const int reader : readers_[size_t(node)])
+      if (!is_member(group, reader) && !seen[size_t(reader)])
+        seen[size_t(reader)] = true, open.push_back(reader);
+    while (!open.empty()) {
+      const int at = open.back();
+      open.pop_back();
+      if (is_member(group, at)) return false;
+      const int other = group_[size_t(at)];
+      if (other < 0) {
+        leave(at);
+        continue;
+      }
+      for (const int member : groups_[size_t(other)].nodes) leave(member);
+    }
+    return true;
+  }
+
+  // A body knows the symbols of its inputs' types, and no others.
+  bool speaks_of_inputs(const Group& group) const {
+    std::set<std::string> known, needed;
+    for (const Value& input : inputs_of(group)) add_symbols(input.shape(), known);
+    for (const int at : group.nodes) {
+      for (const TensorType& type : graph_.node(at).types) add_symbols(type.shape, needed);
+      for (const auto& [name, attr] : graph_.node(at).attrs)
+        if (const auto* dims = std::get_if<Dims>(&attr.variant())) add_symbols(*dims, needed);
+    }
+    return std::includes(known.begin(), known.end(), needed.begin(), needed.end());
+  }
+
+  const Graph& graph_;
+  const DeviceTraits& traits_;
+  const Choices& choices_;
+  size_t size_;
+  std::vector<std::vector<int>> readers_;
+  std::vector<bool> leaves_;  // the graph, as an output or the next value of a state
+  std::vector<int> group_;    // by node; -1: none
+  std::vector<Group> groups_;
+};
+
+// Makes the graph again with a node for each group, in an order that its edges allow.
+class Rewriting {
+ public:
+  Rewriting(const Graph& from, const Grouping& grouping, const std::vector<Grouping::Group>& groups)
+      : from_(from), grouping_(grouping), groups_(groups), moved_(from.nodes().size()) {}
+
+  Graph run() {
+    for (const auto& [name, range] : from_.symbols()) to_.symbol(name, range.high, range.low);
+    for (int at = 0; at < static_cast<int>(from_.nodes().size()); ++at) make(at);
+    for (const GraphOutput& output : from_.outputs()) to_.output(output.name, moved(output.value));
+    for (const StateUpdate& update : from_.updates())
+      to_.update(moved(update.state), moved(update.next));
+    return std::move(to_);
+  }
+
+ private:
+  Value moved(Value value) {
+    if (!value.present()) return value;
+    make(value.node);
+    return moved_[size_t(value.node)][size_t(value.result)];
+  }
+
+  // What it needs first: a group may stand behind nodes that came later.
+  void make(int at) {
+    if (!moved_[size_t(at)].empty()) return;
+    const Node& node = from_.node(at);
+    if (is_source(node)) {
+      moved_[size_t(at)] = {to_.add_source(*node.op, node.types[0], node.attrs, node.name)};
+      renaming_.note(node, moved_[size_t(at)]);
+      return;
+    }
+    if (const int group = grouping_.group_of()[size_t(at)]; group >= 0)
+      return make(groups_[size_t(group)]);
+    Values inputs;
+    for (const Value& input : node.inputs) inputs.push_back(moved(input));
+    const Value first = to_.add(node.op, inputs, renaming_(node.attrs), node.name);
+    to_.set_origin(first, node.origin);
+    for (size_t r = 0; r < node.types.size(); ++r)
+      moved_[size_t(at)].push_back(first.of(static_cast<int>(r)));
+    renaming_.note(node, moved_[size_t(at)]);
+  }
+
+  void make(const Grouping::Group& group) {
+    const Values inputs = grouping_.inputs_of(group), outputs = grouping_.outputs_of(group);
+    Values operands;
+    for (const Value& input : inputs) operands.push_back(moved(input));
+    Graph body;
+    std::map<std::pair<int, int>, Value> inside;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      inside[{inputs[i].node, inputs[i].result}] = body.input(text("x", i), operands[i].type());
+    for (const int at : group.nodes) {
+      const Node& node = from_.node(at);
+      Values parts;
+      for (const Value& input : grouping_.read_by(at)) {
+        const auto known = inside.find({input.node, input.result});
+        if (!input.present())
+          parts.push_back(input);
+        else if (grouping_.in_body(group, at, input))
+          parts.push_back(body.constant(*tensor_of(input.producer())));
+        else
+          parts.push_back(known->second);
+      }
+      inside[{at, 0}] =
+          keeps_order(node)
+              ? reshape(parts[0], renaming_({{"shape", node.types[0].shape}}).get<Dims>("shape"))
+              : body.add(node.op, parts, renaming_(node.attrs), node.name);
+    }
+    for (size_t r = 0; r < outputs.size(); ++r)
+      body.output(text("y", r), inside.at({outputs[r].node, outputs[r].result}));
+    const int named = group.anchor >= 0 ? group.anchor : group.nodes.back();
+    const Value first =
+        to_.add(fused_op(), operands, {{"body", std::make_shared<const Graph>(std::move(body))}},
+                from_.node(named).name);
+    to_.set_origin(first, from_.node(named).origin);
+    for (size_t r = 0; r < outputs.size(); ++r)
+      moved_[size_t(outputs[r].node)] = {first.of(static_cast<int>(r))};
+    for (const int at : group.nodes)
+      if (moved_[size_t(at)].empty())
+        moved_[size_t(at)] = {Value{}};  // nobody outside reads it
+      else
+        renaming_.note(from_.node(at), moved_[size_t(at)]);
+  }
+
+  const Graph& from_;
+  const Grouping& grouping_;
+  const std::vector<Grouping::Group>& groups_;
+  Graph to_;
+  std::vector<Values> moved_;
+  Renaming renaming_;
+};
+
+}  // namespace
+
+Graph fuse(const Graph& graph, const DeviceTraits& traits, const Choices& choices) {
+  Grouping grouping(graph, traits, choices);
+  const std::vector<Grouping::Group> groups = grouping.find();
+  return Rewriting(graph, grouping, groups).run();
+}
+
+}  // namespace rlx

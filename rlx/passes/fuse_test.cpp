@@ -1,0 +1,112 @@
+#include "rlx/passes/fuse.h"
+
+#include <gtest/gtest.h>
+
+#include "rlx/ir/text.h"
+#include "rlx/ops/catalog.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+DeviceTraits gpu() {
+  DeviceTraits traits;
+  traits.name = "gpu";
+  traits.device_class = DeviceClass::discrete;
+  traits.max_binding_bytes = int64_t{1} << 27;
+  return traits;
+}
+
+// The ops that are left, those in bodies in brackets: "fused(matmul add)".
+std::string ops_of(const Graph& graph) {
+  std::string ops;
+  for (const Node& node : graph.nodes()) {
+    if (is_source(node)) continue;
+    ops += (ops.empty() ? "" : " ") + node.op->name;
+    if (node.op->name == "fused") ops += "(" + ops_of(*node.attrs.get<GraphPtr>("body")) + ")";
+  }
+  return ops;
+}
+std::string fused_ops(const Graph& graph) {
+  const Graph made = fuse(graph, gpu(), {});
+  verify(made);
+  const OpSet ops = catalog();
+  EXPECT_EQ(print(parse(print(made), ops)), print(made));
+  return ops_of(made);
+}
+
+const TensorType kMatrix{DType::f32, {8, 8}}, kRow{DType::f32, {8}};
+
+TEST(Fuse, BiasActivationAndResidualFinishAProduct) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);
+  const Value bias = graph.input("bias", kRow);
+  graph.output("y", gelu(matmul(x, w) + bias) + x);
+  EXPECT_EQ(fused_ops(graph), "fused(matmul add gelu add)");
+}
+
+TEST(Fuse, AnInnerValueThatIsAnOutputIsASecondResult) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix);
+  const Value t = tanh(x);
+  graph.output("t", t);
+  graph.output("y", t * x);
+  const Graph made = fuse(graph, gpu(), {});
+  EXPECT_EQ(ops_of(made), "fused(tanh mul)");
+  EXPECT_EQ(made.nodes().back().types.size(), 2u);
+}
+
+TEST(Fuse, AWayOutAndBackKeepsNodesApart) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);
+  const Value t = tanh(x);
+  graph.output("y", softmax(t) + t);  // the sum finishes softmax, which reads t
+  EXPECT_EQ(fused_ops(graph), "tanh fused(softmax add)");
+}
+
+TEST(Fuse, GroupsThatNeedEachOtherAreNotMade) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), y = graph.input("y", kRow);
+  const Value a = tanh(x), b = exp(y);
+  const Value c = softmax(a), d = softmax(b);
+  graph.output("p", a * c);
+  graph.output("q", b + d);
+  const Graph made = fuse(graph, gpu(), {});
+  verify(made);
+}
+
+TEST(Fuse, OneOpAloneStaysAsItIs) {
+  Graph graph;
+  graph.output("y", tanh(graph.input("x", kMatrix)));
+  EXPECT_EQ(fused_ops(graph), "tanh");
+}
+
+TEST(Fuse, NoMoreOperandsThanADeviceBinds) {
+  Graph graph;
+  Value sum = graph.input("x0", kMatrix);
+  for (int i = 1; i < 20; ++i) sum = sum + graph.input(text("x", i), kMatrix);
+  graph.output("y", sum);
+  const Graph made = fuse(graph, gpu(), {});
+  for (const Node& node : made.nodes())
+    EXPECT_LE(static_cast<int64_t>(node.inputs.size()) + 1, gpu().max_storage_buffers);
+  EXPECT_LE(ops_of(made).size(), ops_of(graph).size() + 40);
+  EXPECT_NE(ops_of(made).find("fused"), std::string::npos);
+}
+
+TEST(Fuse, WhatSortsOrScattersIsNoAnchorButItsReaderIsFused) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix);
+  graph.output("y", tanh(sort(x).values) * x);
+  EXPECT_EQ(fused_ops(graph), "sort fused(tanh mul)");
+}
+
+TEST(Fuse, IntegersThatShapesAreMadeOfStayOutside) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::f32, {Dim("n"), Dim(8)}});
+  const Value shape = shape_of(x);
+  graph.output("y", reshape(x, shape * shape_of(x) / shape));
+  EXPECT_EQ(fused_ops(graph).find("fused"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace rlx

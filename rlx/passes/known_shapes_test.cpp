@@ -1,0 +1,31 @@
+#include <gtest/gtest.h>
+
+#include "rlx/ir/evaluate.h"
+#include "rlx/ir/text.h"
+#include "rlx/ops/ops.h"
+#include "rlx/passes/passes.h"
+
+namespace rlx {
+namespace {
+
+TEST(KnownShapes, AShapeOfAnotherValuesExtentsIsAnAttribute) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::f32, {Dim("n"), 2, 3}});
+  const Value y = graph.input("y", {DType::f32, {Dim("n"), 6}});
+  graph.output("z", reshape(x, shape_of(tanh(y))));
+  const Graph made = dead_code.run(known_shapes.run(graph.clone()));
+  EXPECT_EQ(print(made).find("shape_of"), std::string::npos) << print(made);
+  EXPECT_EQ(print(made).find("tanh"), std::string::npos);
+  const TensorMap inputs{{"x", Tensor(DType::f32, {5, 2, 3})}, {"y", Tensor(DType::f32, {5, 6})}};
+  EXPECT_EQ(evaluate(made, inputs).outputs.at("z").shape(), (Shape{5, 6}));
+}
+
+TEST(KnownShapes, AShapeThatTheRunBringsStaysAnOperand) {
+  Graph graph;
+  const Value x = graph.input("x", {DType::f32, {6}});
+  graph.output("y", reshape(x, graph.input("shape", {DType::i64, {2}})));
+  EXPECT_EQ(print(known_shapes.run(graph.clone())), print(graph));
+}
+
+}  // namespace
+}  // namespace rlx
