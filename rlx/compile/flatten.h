@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "rlx/compile/numbers_builder.h"
-#include "rlx/lower/step.h"
+#include "rlx/lower/lowered.h"
 
 namespace rlx {
 

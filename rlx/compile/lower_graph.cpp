@@ -506,7 +506,7 @@ class Lowering {
                 const std::vector<Operand>& results, const std::string& reason) {
     const Node& node = scope.graph.node(at);
     Steps steps;
-    const bool views = node.op->elementwise || traits_.reads_views.count(node.op->name) != 0;
+    const bool views = node.op->elementwise || traits_.reads_views_of(node.op->name);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!node.inputs[i].present()) continue;
       inputs[i] = traits_.on_host() ? operand_of(scope, node.inputs[i], steps)

@@ -2,6 +2,7 @@
 // and what a device cannot do becomes a host step with a reason.
 #pragma once
 
+#include "rlx/lower/lowered.h"
 #include "rlx/lower/site.h"
 
 namespace rlx {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "rlx/backend/report.h"
 #include "rlx/backend/webgpu/gpu.h"
+#include "rlx/base/report.h"
 
 namespace rlx::webgpu {
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "rlx/base/device_traits.h"
 #include "rlx/base/error.h"
-#include "rlx/image/device_traits.h"
 
 namespace rlx::webgpu {
 

@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "rlx/backend/report.h"
 #include "rlx/backend/webgpu/gpu.h"
+#include "rlx/base/report.h"
 #include "rlx/image/image.h"
 
 namespace rlx::webgpu {
