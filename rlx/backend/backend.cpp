@@ -2,7 +2,7 @@
 
 #include <optional>
 
-namespace rlx {
+namespace rlx::detail {
 
 ExecutablePtr prepare(Backend& backend, PrepareOptions options) {
   return wait_for<ExecutablePtr>(backend, [&](Receive<ExecutablePtr> done) {
@@ -10,4 +10,4 @@ ExecutablePtr prepare(Backend& backend, PrepareOptions options) {
   });
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -16,7 +16,7 @@
 #include "rlx/tensor/device_memory.h"
 #include "rlx/tensor/device_tensor.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 // One run. Kept and used again, it allocates nothing the second time.
 struct RunRequest {
@@ -86,4 +86,4 @@ T wait_for(Backend& backend, Start start) {
 // The blocking form.
 ExecutablePtr prepare(Backend& backend, PrepareOptions options);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -9,6 +9,8 @@
 #include "rlx/runtime/image.h"
 
 namespace rlx::cli {
+
+using namespace detail;
 namespace {
 
 struct InspectFlags {

@@ -8,6 +8,8 @@
 #include "rlx/runtime/internals.h"
 
 namespace rlx::cli {
+
+using namespace detail;
 namespace {
 
 int64_t bytes_of_type(const TensorType& type) {

@@ -9,7 +9,7 @@
 #include "rlx/ir/renaming.h"
 #include "rlx/lower/host_values.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 bool has_body(const Node& node) {
@@ -601,4 +601,4 @@ Lowered lower_graph(const Graph& graph, const DeviceTraits& traits, const LowerO
   return Lowering(graph, traits, options).finish(graph);
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -5,7 +5,7 @@
 #include "rlx/lower/lowered.h"
 #include "rlx/lower/site.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct LowerOptions {
   Choices choices = {};
@@ -16,4 +16,4 @@ struct LowerOptions {
 Lowered lower_graph(const Graph& graph, const DeviceTraits& traits,
                     const LowerOptions& options = {});
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -11,6 +11,8 @@
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 constexpr int kTrials = 3;

@@ -8,6 +8,8 @@
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 using Fill = CaseInput::Fill;

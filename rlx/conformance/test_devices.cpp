@@ -7,6 +7,8 @@
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 std::optional<Device> find(const std::vector<Device>& devices, const std::string& name) {

@@ -19,6 +19,8 @@
 #include "rlx/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 using image::from_bytes;

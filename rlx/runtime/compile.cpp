@@ -11,6 +11,8 @@
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 // What the CPU does fast, before the references.

@@ -12,6 +12,8 @@
 
 namespace rlx {
 
+using namespace detail;
+
 Device::Device() : Device(detail::device_of(make_cpu_backend())) {}
 const DeviceTraits& Device::traits() const { return state_->backend->traits(); }
 

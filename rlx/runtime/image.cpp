@@ -4,6 +4,8 @@
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 template <class Named>

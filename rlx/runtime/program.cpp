@@ -7,6 +7,8 @@
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 size_t output_index(const image::Image& image, const std::string& name) {

@@ -18,6 +18,8 @@
 #include "rlx/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 Tensor filled(const Shape& shape, double value) {

@@ -9,6 +9,8 @@
 #include "rlx/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 using webgpu::Fault;

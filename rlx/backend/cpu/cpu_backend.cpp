@@ -10,7 +10,7 @@
 #include "rlx/base/clock.h"
 #include "rlx/image/uses.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Kind;
@@ -437,4 +437,4 @@ class CpuBackend : public Backend {
 
 std::shared_ptr<Backend> make_cpu_backend() { return std::make_shared<CpuBackend>(); }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -7,7 +7,7 @@
 #include "rlx/backend/binding.h"
 #include "rlx/tensor/storage.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 class CpuMemory {
  public:
@@ -38,4 +38,4 @@ class CpuMemory {
   bool in_once_ = false;
 };
 
-}  // namespace rlx
+}  // namespace rlx::detail
