@@ -1,6 +1,6 @@
-# Installs rlx/rlx.h of `source` and the headers it leads to below `folder`. It reads them when it
-# installs, so there is no list to keep.
-set(waiting rlx/rlx.h)
+# Installs rlx/rlx.h and rlx/op.h of `source` and the headers they lead to below `folder`. It reads
+# them when it installs; what they lead to must be what tests/cli/public-headers lists.
+set(waiting rlx/rlx.h rlx/op.h)
 set(headers "")
 cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY ${CMAKE_INSTALL_PREFIX})
 while(waiting)

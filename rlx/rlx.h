@@ -1,5 +1,6 @@
-// All that is public, in one include. This file is also the list of it: `cmake --install` installs
-// these headers and what they lead to, and no others.
+// All that is public but for those who write ops, in one include: see rlx/op.h for them. These two
+// headers are also the list of what is public: `cmake --install` installs them and what they lead
+// to, and no others.
 #pragma once
 
 #include "rlx/autodiff/gradient.h"
@@ -8,8 +9,8 @@
 #include "rlx/import/rlx_file.h"
 #include "rlx/import/safetensors.h"
 #include "rlx/ir/text.h"
-#include "rlx/lower/site.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/program.h"
 #include "rlx/tensor/strings.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "rlx/base/error.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx {

@@ -1,7 +1,7 @@
 // Reverse-mode gradients, built as more of the same graph.
 #pragma once
 
-#include "rlx/ir/graph.h"
+#include "rlx/ir/value.h"
 
 namespace rlx {
 

@@ -10,43 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "rlx/backend/report.h"
+#include "rlx/base/report.h"
 #include "rlx/image/call.h"
 #include "rlx/image/image.h"
+#include "rlx/tensor/device_memory.h"
+#include "rlx/tensor/device_tensor.h"
 
-namespace rlx {
-
-template <class T>
-using Receive = std::function<void(Result<T>)>;
-
-// Memory of a device that holds one tensor.
-class DeviceMemory {
- public:
-  virtual ~DeviceMemory() = default;
-  // device_lost when its device is gone.
-  virtual void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) = 0;
-  virtual Tensor read(DType dtype, const Shape& shape) = 0;  // waits
-};
-
-// A tensor that stays on a device: an output of one run, an input of another.
-class DeviceTensor {
- public:
-  DeviceTensor() = default;
-  DeviceTensor(DType dtype, Shape shape, std::shared_ptr<DeviceMemory> memory)
-      : dtype_(dtype), shape_(std::move(shape)), memory_(std::move(memory)) {}
-
-  bool present() const { return memory_ != nullptr; }
-  DType dtype() const { return dtype_; }
-  const Shape& shape() const { return shape_; }
-  Tensor read() const;  // waits
-  void read_async(Receive<Tensor> done) const;
-  const std::shared_ptr<DeviceMemory>& memory() const { return memory_; }
-
- private:
-  DType dtype_ = DType::f32;
-  Shape shape_;
-  std::shared_ptr<DeviceMemory> memory_;
-};
+namespace rlx::detail {
 
 // One run. Kept and used again, it allocates nothing the second time.
 struct RunRequest {
@@ -116,4 +86,4 @@ T wait_for(Backend& backend, Start start) {
 // The blocking form.
 ExecutablePtr prepare(Backend& backend, PrepareOptions options);
 
-}  // namespace rlx
+}  // namespace rlx::detail

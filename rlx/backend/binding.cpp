@@ -4,7 +4,7 @@
 
 #include "rlx/image/uses.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 using image::Cells;
 using image::Image;
@@ -303,4 +303,4 @@ void check_type(const char* kind, const std::string& name, const TensorType& typ
     fail(ErrorKind::invalid_input, kind, " '", name, "' is ", type, ", got ", tensor.type());
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -9,7 +9,7 @@
 #include "rlx/backend/prepared_call.h"
 #include "rlx/plan/memory_plan.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 // Checks the inputs and binds; skips the work when nothing that matters has changed since.
 class RunBinding {
@@ -82,4 +82,4 @@ Tensor initial_state(const image::Image& image, const image::State& state);
 void check_type(const char* kind, const std::string& name, const TensorType& type,
                 const Tensor& tensor);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -1,6 +1,6 @@
 #include "rlx/backend/prepared_call.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 using image::Argument;
 using image::Cells;
@@ -96,4 +96,4 @@ bool PreparedCall::tell(Cells& cells) const {
   return call_->segment >= 0;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -8,7 +8,7 @@
 
 #include "rlx/image/call.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 class PreparedCall {
  public:
@@ -47,4 +47,4 @@ class PreparedCall {
   bool has_views_ = false;
 };
 
-}  // namespace rlx
+}  // namespace rlx::detail

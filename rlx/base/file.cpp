@@ -21,6 +21,11 @@
 #endif
 
 namespace rlx {
+
+struct OpenedFiles::List {
+  std::vector<std::shared_ptr<const MappedFile>> files;
+};
+
 namespace {
 
 [[noreturn]] void fail_io(const char* what, const std::string& path, int reason) {
@@ -229,7 +234,7 @@ std::shared_ptr<const MappedFile> MappedFile::of_descriptor(int number, const st
   if (regular_only && !S_ISREG(status.st_mode))
     fail(ErrorKind::io, "cannot open '", path, "': it is no regular file");
   const std::shared_ptr<MappedFile> opened(new MappedFile(path));
-  if (options.opened) options.opened->push_back(opened);
+  if (options.opened) options.opened->list_->files.push_back(opened);
 #ifndef __EMSCRIPTEN__
   if (S_ISREG(status.st_mode) && status.st_size > 0 && !options.copy) {  // nothing cannot be mapped
     const size_t size = static_cast<size_t>(status.st_size);
@@ -257,6 +262,12 @@ void MappedFile::check_unchanged() const {
   if (!same)
     fail(ErrorKind::io, "'", path_, "' was written to while it was in use (it had ", stamp_->size,
          " bytes, it has ", now.size, "): what was made of it may be wrong");
+}
+
+OpenedFiles::OpenedFiles() : list_(std::make_shared<List>()) {}
+
+void OpenedFiles::check_unchanged() const {
+  for (const auto& file : list_->files) file->check_unchanged();
 }
 
 void write_file(const std::string& path, const std::vector<std::span<const std::byte>>& parts) {

@@ -10,18 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "rlx/base/file_options.h"
+
 namespace rlx {
 
 std::string read_file(const std::string& path);
-
-class MappedFile;
-
-struct FileOptions {
-  // Reads a file whole instead of mapping it: it may change afterwards, and costs its size.
-  bool copy = false;
-  // Where to put what was opened, so that check_unchanged() can be asked of it later.
-  std::vector<std::shared_ptr<const MappedFile>>* opened = nullptr;
-};
 
 // A file's bytes without reading them first: pages come from the disk when they are touched. The
 // bytes are those of the file as it was opened even when write_file() replaces it; a program that
@@ -40,8 +33,7 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::string& path() const { return path_; }
 
-  // An Error where the file was written or shortened since it was opened: what was computed from
-  // its bytes may then be of neither version. The times of a file tell, as far as they are fine.
+  // See OpenedFiles.
   void check_unchanged() const;
 
  private:
@@ -56,7 +48,6 @@ class MappedFile {
   std::shared_ptr<const void> owner_;   // the mapping, or memory where a file cannot be mapped
   std::shared_ptr<const Stamp> stamp_;  // of a mapping
 };
-using OpenedFiles = std::vector<std::shared_ptr<const MappedFile>>;
 
 // Writes the parts one after the other into a file beside `path` and then puts it in its place.
 // Only a regular file is replaced: a device, a FIFO or a socket is written through, and a symbolic

@@ -81,7 +81,7 @@ void compare_command(const CompareFlags& flags, Context& context) {
   const Ran first = run_on(flags.devices[0], all, inputs, context);
   for (size_t i = 1; i < flags.devices.size(); ++i) {
     const Ran other = run_on(flags.devices[i], all, inputs, context);
-    check_unchanged(files);
+    files.check_unchanged();
     if (!compare(all, first, other, flags.tolerance, context)) context.exit_code = 1;
   }
 }

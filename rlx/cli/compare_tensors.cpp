@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rlx/base/error.h"
 #include "rlx/cli/complex.h"
 
 namespace rlx::cli {

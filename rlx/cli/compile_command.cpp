@@ -1,8 +1,7 @@
 // rlx compile: writes a graph as an image, which runs without being compiled again.
 
 #include "rlx/cli/load_graph.h"
-#include "rlx/image/file.h"
-#include "rlx/runtime/program.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx::cli {
 namespace {
@@ -18,11 +17,11 @@ void compile_command(const CompileFlags& flags, Context& context) {
   OpenedFiles files;
   const Graph graph = load_graph(flags.file, &files);
   const Device device = context.device(flags.device);
-  const image::Image image = compile_image(graph, {.device = device, .strict = flags.strict});
-  image::write_image(flags.out, image);
-  check_unchanged(files);
-  context.out << flags.out << ": " << image.run.size() << " steps, " << image.kernels.size()
-              << " kernels, for " << device.name() << '\n';
+  const Image image = compile_image(graph, {.device = device, .strict = flags.strict});
+  write_image(flags.out, image);
+  files.check_unchanged();
+  context.out << flags.out << ": " << image.data().run.size() << " steps, "
+              << image.data().kernels.size() << " kernels, for " << device.name() << '\n';
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ void convert_command(const ConvertFlags& flags, Context& context) {
   OpenedFiles files;
   const Graph graph = load_graph(flags.from, &files);
   const std::string tensors = save_rlx(graph, flags.to);
-  check_unchanged(files);
+  files.check_unchanged();
   context.out << flags.to << ": " << graph.nodes().size() << " nodes"
               << (tensors.empty() ? "" : ", tensors in " + tensors) << '\n';
 }

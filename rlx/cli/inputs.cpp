@@ -148,13 +148,12 @@ Signature signature_of(const Graph& graph) {
   return signature;
 }
 
-Signature signature_of(const image::Image& image) {
+Signature signature_of(const Image& image) {
   Signature signature;
-  for (const image::Input& input : image.inputs)
+  for (const Description& input : image.inputs())
     signature.inputs.push_back({input.name, input.type});
-  for (const image::Output& output : image.outputs) signature.outputs.push_back(output.name);
-  for (const image::Symbol& symbol : image.numbers.symbols)
-    if (symbol.bounded) signature.symbols.emplace(symbol.name, symbol.range);
+  for (const Description& output : image.outputs()) signature.outputs.push_back(output.name);
+  signature.symbols = image.symbols();
   return signature;
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "rlx/cli/commands.h"
-#include "rlx/image/image.h"
 #include "rlx/ir/evaluate.h"
+#include "rlx/runtime/image.h"
 
 namespace rlx::cli {
 
@@ -29,7 +29,7 @@ struct Signature {
   SymbolRanges symbols;  // those with bounds
 };
 Signature signature_of(const Graph& graph);
-Signature signature_of(const image::Image& image);
+Signature signature_of(const Image& image);
 
 // The values --bind gives; an Error where there is no such symbol or its bounds forbid it.
 SymbolValues bound_symbols(const Signature& signature, const InputOptions& options);

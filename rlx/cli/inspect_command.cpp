@@ -5,11 +5,12 @@
 #include "rlx/cli/load_graph.h"
 #include "rlx/cli/table.h"
 #include "rlx/cli/tensor_print.h"
-#include "rlx/image/file.h"
 #include "rlx/ir/text.h"
-#include "rlx/runtime/program.h"
+#include "rlx/runtime/image.h"
 
 namespace rlx::cli {
+
+using namespace detail;
 namespace {
 
 struct InspectFlags {
@@ -91,7 +92,7 @@ void inspect_command(const InspectFlags& flags, Context& context) {
   if (of_graph && (flags.image || is_image_file(flags.file)))
     throw CLI::ValidationError("inspect", "an image has neither --json nor --memory nor --text");
   if (is_image_file(flags.file)) {
-    context.out << to_text(image::read_image(flags.file));
+    context.out << to_text(read_image(flags.file));
     return;
   }
   const Graph graph = load_graph(flags.file);

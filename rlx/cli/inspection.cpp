@@ -5,9 +5,11 @@
 #include "rlx/cli/inputs.h"
 #include "rlx/compile/build_image.h"
 #include "rlx/passes/passes.h"
-#include "rlx/runtime/program.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx::cli {
+
+using namespace detail;
 namespace {
 
 int64_t bytes_of_type(const TensorType& type) {
@@ -84,7 +86,7 @@ void describe_memory(const image::Image& image, const Graph& graph, const Symbol
   for (const auto& [name, value] : symbols) found.planned_for.emplace(name, Interval{value, value});
   for (const auto& [name, bounds] : found.symbols)
     if (!found.planned_for.count(name)) found.unknown.push_back(name);
-  found.plan = plan_memory(image, cells_of(image, symbols));
+  found.plan = plan_memory(image, detail::cells_of(image, symbols));
   for (size_t v = 0; v < image.values.size(); ++v) {
     const image::Value& value = image.values[v];
     const int64_t bytes = std::max<int64_t>(found.plan.bytes_of[v], 0);

@@ -30,7 +30,7 @@ struct Inspection {
   std::map<std::string, int64_t> kernels;  // how many dispatches of each
   std::vector<HostStep> host_steps;        // on the CPU, all; they then have no reason
 
-  MemoryPlan plan;
+  detail::MemoryPlan plan;
   std::vector<std::string> value_names;  // by value of the plan
   SymbolRanges planned_for;              // a bound where there is one, else what was bound
   std::vector<std::string> unknown;      // symbols without either: what depends on them has no size

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "rlx/base/error.h"
+
 namespace rlx::cli {
 namespace {
 

@@ -27,22 +27,18 @@ Graph load_graph(const std::string& file, OpenedFiles* opened) {
   return dead_code.run(onnx::load_onnx(file, {.files = files}));
 }
 
-void check_unchanged(const OpenedFiles& opened) {
-  for (const auto& file : opened) file->check_unchanged();
-}
-
 bool is_image_file(const std::string& file) { return has_ending(file, ".rlxi"); }
 
-Device device_for(const image::Image& image, const std::string& name, Context& context) {
+Device device_for(const Image& image, const std::string& name, Context& context) {
   const auto named = [&]() -> Device {
     if (name != "auto") return context.device(name);
-    if (image.traits.on_host()) return context.device("cpu");
+    if (image.traits().on_host()) return context.device("cpu");
     for (const FoundDevice& found : context.devices().devices)
-      if (found.device.name() == image.traits.name) return found.device;
+      if (found.device.name() == image.traits().name) return found.device;
     return context.device("gpu");
   };
   const Device device = named();
-  image::check_device(image, device.traits());
+  image::check_device(image.data(), device.traits());
   return device;
 }
 

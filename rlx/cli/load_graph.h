@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "rlx/base/file.h"
+#include "rlx/base/file_options.h"
 #include "rlx/cli/commands.h"
-#include "rlx/image/image.h"
 #include "rlx/ir/graph.h"
+#include "rlx/runtime/image.h"
 
 namespace rlx::cli {
 
@@ -16,13 +16,10 @@ bool has_ending(const std::string& file, const std::string& ending);
 // the files that hold its tensors. An image is an Error: it has no graph.
 Graph load_graph(const std::string& file, OpenedFiles* opened = nullptr);
 
-// An Error where one of them was written to since: what was computed may be wrong.
-void check_unchanged(const OpenedFiles& opened);
-
 // A compiled program, by its ending, .rlxi.
 bool is_image_file(const std::string& file);
 // The device of this name for an image; `auto` is the one it was built for, or the GPU there is. An
 // Error where the device cannot run the image.
-Device device_for(const image::Image& image, const std::string& name, Context& context);
+Device device_for(const Image& image, const std::string& name, Context& context);
 
 }  // namespace rlx::cli

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "rlx/base/error.h"
 #include "rlx/cli/devices_option.h"
 
 #ifndef RLX_VERSION

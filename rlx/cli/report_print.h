@@ -5,7 +5,7 @@
 #include <ostream>
 #include <vector>
 
-#include "rlx/backend/report.h"
+#include "rlx/base/report.h"
 
 namespace rlx::cli {
 

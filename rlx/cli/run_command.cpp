@@ -10,9 +10,8 @@
 #include "rlx/cli/report_print.h"
 #include "rlx/cli/tensor_print.h"
 #include "rlx/cli/trace.h"
-#include "rlx/image/file.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/runtime/program.h"
+#include "rlx/runtime/image.h"
 
 namespace rlx::cli {
 namespace {
@@ -109,16 +108,16 @@ void run_image(const RunFlags& flags, Context& context) {
   refuse("--dump", !flags.dump_folder.empty());
   refuse("--strict", flags.strict);
   OpenedFiles files;
-  image::Image image = image::read_image(flags.file, {.files = {.opened = &files}});
+  const Image image = read_image(flags.file, {.files = {.opened = &files}});
   const Signature signature = signature_of(image);
   const std::vector<std::string> chosen = chosen_outputs(signature, flags);
   const TensorMap inputs = make_inputs(signature, flags.inputs);
   const Device device = device_for(image, flags.device, context);
   const Make make = [&](const Device& on) {
-    return prepare(on, std::move(image), catalog(), flags.memory_budget);
+    return prepare(on, image, catalog(), flags.memory_budget);
   };
   const Done done = run_program(make, device, inputs, chosen, flags, context);
-  check_unchanged(files);
+  files.check_unchanged();
   show(chosen, done, flags, context);
 }
 
@@ -138,7 +137,7 @@ void run_graph(const RunFlags& flags, Context& context) {
                    {.device = on, .strict = flags.strict, .memory_budget = flags.memory_budget});
   };
   const Done done = run_program(make, context.device(flags.device), inputs, wanted, flags, context);
-  check_unchanged(files);
+  files.check_unchanged();
   show(chosen, done, flags, context);
   if (!flags.dump_folder.empty()) dump_values(all, done.outputs, flags.dump_folder);
   if (!flags.check_nan) return;

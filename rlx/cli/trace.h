@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "rlx/backend/report.h"
+#include "rlx/base/report.h"
 
 namespace rlx::cli {
 

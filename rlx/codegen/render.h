@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rlx/image/image.h"
 #include "rlx/lower/site.h"
 
 namespace rlx {

@@ -10,7 +10,7 @@
 #include "rlx/compile/share_places.h"
 #include "rlx/image/uses.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Image;
@@ -257,4 +257,4 @@ Image build_image(const Graph& graph, const DeviceTraits& traits, const LowerOpt
   return build_image(lower_graph(graph, traits, options), traits);
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -4,11 +4,11 @@
 
 #include "rlx/compile/lower_graph.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 image::Image build_image(const Graph& graph, const DeviceTraits& traits,
                          const LowerOptions& options = {});
 // The second half of it.
 image::Image build_image(const Lowered& lowered, const DeviceTraits& traits);
 
-}  // namespace rlx
+}  // namespace rlx::detail

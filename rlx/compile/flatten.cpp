@@ -5,7 +5,7 @@
 
 #include "rlx/ir/text.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::kNone;
@@ -268,4 +268,4 @@ void remove_steps(FlatSteps& steps, const std::vector<bool>& removed) {
   steps = std::move(kept);
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "rlx/compile/numbers_builder.h"
-#include "rlx/lower/step.h"
+#include "rlx/lower/lowered.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct FlatStep {
   image::Step step;
@@ -25,4 +25,4 @@ FlatSteps flat_steps(const Steps& steps, const Lowered& lowered, NumbersBuilder&
 // Without the steps that are marked; jumps go to what follows.
 void remove_steps(FlatSteps& steps, const std::vector<bool>& removed);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -10,7 +10,7 @@
 #include "rlx/ir/renaming.h"
 #include "rlx/lower/host_values.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 bool has_body(const Node& node) {
@@ -506,7 +506,7 @@ class Lowering {
                 const std::vector<Operand>& results, const std::string& reason) {
     const Node& node = scope.graph.node(at);
     Steps steps;
-    const bool views = node.op->elementwise || traits_.reads_views.count(node.op->name) != 0;
+    const bool views = node.op->elementwise || traits_.reads_views_of(node.op->name);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!node.inputs[i].present()) continue;
       inputs[i] = traits_.on_host() ? operand_of(scope, node.inputs[i], steps)
@@ -602,4 +602,4 @@ Lowered lower_graph(const Graph& graph, const DeviceTraits& traits, const LowerO
   return Lowering(graph, traits, options).finish(graph);
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

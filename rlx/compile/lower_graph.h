@@ -2,9 +2,10 @@
 // and what a device cannot do becomes a host step with a reason.
 #pragma once
 
+#include "rlx/lower/lowered.h"
 #include "rlx/lower/site.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct LowerOptions {
   Choices choices = {};
@@ -15,4 +16,4 @@ struct LowerOptions {
 Lowered lower_graph(const Graph& graph, const DeviceTraits& traits,
                     const LowerOptions& options = {});
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -5,7 +5,7 @@
 #include "rlx/compile/build_image.h"
 #include "rlx/ops/ops.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 DeviceTraits gpu_traits() {
@@ -156,4 +156,4 @@ TEST(MemoryPlan, SizesBeyondFourGibibytesAreRight) {
 }
 
 }  // namespace
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rlx {
+namespace rlx::detail {
 
 using image::Instruction;
 using image::kNone;
@@ -105,4 +105,4 @@ image::Numbers NumbersBuilder::finish() {
   return std::move(numbers_);
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

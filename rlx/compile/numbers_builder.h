@@ -9,7 +9,7 @@
 #include "rlx/image/numbers.h"
 #include "rlx/tensor/type.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 class NumbersBuilder : private Dim::Builder {
  public:
@@ -50,4 +50,4 @@ class NumbersBuilder : private Dim::Builder {
   std::vector<std::vector<image::Number>> told_;  // by segment
 };
 
-}  // namespace rlx
+}  // namespace rlx::detail

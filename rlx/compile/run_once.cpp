@@ -4,7 +4,7 @@
 
 #include "rlx/image/uses.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Kind;
@@ -66,4 +66,4 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
   return once;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

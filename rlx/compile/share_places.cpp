@@ -4,7 +4,7 @@
 
 #include "rlx/image/uses.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Kind;
@@ -194,4 +194,4 @@ void share_places(FlatSteps& steps, image::Image& image) {
   places.take_places_of_states();
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

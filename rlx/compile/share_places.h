@@ -4,10 +4,10 @@
 
 #include "rlx/compile/flatten.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 // Sets Value::place in the image and, for dispatches, marks the operands that are then read through
 // the result's binding.
 void share_places(FlatSteps& steps, image::Image& image);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -5,6 +5,7 @@
 #include "rlx/conformance/family_test.h"
 #include "rlx/conformance/runner.h"
 #include "rlx/conformance/test_devices.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ops/catalog.h"
 
 namespace rlx {

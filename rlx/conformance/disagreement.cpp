@@ -5,11 +5,14 @@
 
 #include "rlx/conformance/random.h"
 #include "rlx/conformance/tolerance.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 #include "rlx/passes/pass.h"
-#include "rlx/runtime/program.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 constexpr int kTrials = 3;
@@ -87,7 +90,8 @@ std::optional<std::string> disagreement(const RandomGraph& random, const Device&
     for (const Node& node : random.graph.nodes())
       if (is_input(node))
         bind_input(node.name, node.types[0], random.inputs.at(node.name).type(), symbols);
-    for (const std::string& fault : check_plan(program.image(), program.memory_plan(symbols)))
+    for (const std::string& fault :
+         check_plan(detail::image_of(program), detail::memory_plan(program, symbols)))
       return fault;
     got = program.run(random.inputs);
   } catch (const Error& error) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/test_devices.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"

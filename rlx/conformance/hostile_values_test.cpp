@@ -7,6 +7,7 @@
 
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/runner.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
 #include "rlx/testing.h"

@@ -7,6 +7,8 @@
 #include "rlx/conformance/runner.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 uint64_t fnv1a(const std::string& text, uint64_t hash) {

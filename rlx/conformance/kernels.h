@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "rlx/base/device_traits.h"
 #include "rlx/conformance/op_cases.h"
-#include "rlx/image/device_traits.h"
 
 namespace rlx {
 

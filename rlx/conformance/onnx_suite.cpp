@@ -7,7 +7,9 @@
 #include <regex>
 #include <set>
 
-#include "rlx/import/onnx/import.h"
+#include "rlx/base/error.h"
+#include "rlx/import/onnx/import_model.h"
+#include "rlx/ir/graph.h"
 #include "rlx/runtime/program.h"
 #include "rlx/tensor/strings.h"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/testing.h"
 

@@ -8,6 +8,7 @@
 #include "rlx/base/text.h"
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/runner.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/ir/text_literals.h"
 

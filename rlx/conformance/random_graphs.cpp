@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rlx/conformance/random_pool.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 
 namespace rlx {

@@ -11,6 +11,7 @@
 #include "rlx/conformance/random.h"
 #include "rlx/conformance/shrink.h"
 #include "rlx/conformance/test_devices.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 #include "rlx/passes/pass.h"
 

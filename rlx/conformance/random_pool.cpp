@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "rlx/ir/evaluate.h"
+
 namespace rlx {
 namespace {
 

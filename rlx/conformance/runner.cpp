@@ -4,8 +4,12 @@
 #include <set>
 
 #include "rlx/conformance/case_data.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 using Fill = CaseInput::Fill;
@@ -91,7 +95,7 @@ CaseResult run_case(const OpCase& row, const OpSet& ops, const Device& device, b
     const CaseGraph built = case_graph(row, ops);
     const Program program = compile(built.graph, {.device = device, .optimise = optimise});
     const std::vector<std::string> faults =
-        check_plan(program.image(), program.memory_plan(row.symbols));
+        check_plan(detail::image_of(program), detail::memory_plan(program, row.symbols));
     if (!faults.empty()) return {Outcome::fail, faults[0]};
     RunReport report;
     RunOptions options;

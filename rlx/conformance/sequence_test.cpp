@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "rlx/conformance/device_test.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"

@@ -4,6 +4,8 @@
 #include <functional>
 #include <set>
 
+#include "rlx/ir/evaluate.h"
+
 namespace rlx {
 namespace {
 

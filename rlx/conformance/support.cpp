@@ -4,6 +4,8 @@
 #include <iomanip>
 #include <set>
 
+#include "rlx/ir/graph.h"
+
 namespace rlx {
 namespace {
 

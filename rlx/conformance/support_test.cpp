@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ops/catalog.h"
 
 namespace rlx {

@@ -4,8 +4,11 @@
 #include <sstream>
 
 #include "rlx/backend/webgpu/webgpu_device.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 std::optional<Device> find(const std::vector<Device>& devices, const std::string& name) {
@@ -30,8 +33,8 @@ Device used(const Device& device) {
 }  // namespace
 
 Device with_fault(const Device& device, const std::shared_ptr<webgpu::Fault>& fault) {
-  const auto real = std::dynamic_pointer_cast<webgpu::WebGpuDevice>(device.backend());
-  return Device(std::make_shared<webgpu::WebGpuDevice>(real->info(), [real, fault] {
+  const auto real = std::dynamic_pointer_cast<webgpu::WebGpuDevice>(detail::backend_of(device));
+  return detail::device_of(std::make_shared<webgpu::WebGpuDevice>(real->info(), [real, fault] {
     return std::make_shared<webgpu::FaultyGpu>(real->gpu(), fault);
   }));
 }

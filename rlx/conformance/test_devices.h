@@ -22,6 +22,6 @@ std::optional<Device> test_device(const std::string& name);
 // The same device opened again with other options: lowered limits, features left out.
 std::optional<Device> test_device(const std::string& name, const FindOptions& options);
 // A device that is no CPU, with a fault in it.
-Device with_fault(const Device& device, const std::shared_ptr<webgpu::Fault>& fault);
+Device with_fault(const Device& device, const std::shared_ptr<detail::webgpu::Fault>& fault);
 
 }  // namespace rlx

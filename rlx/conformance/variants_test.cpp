@@ -6,6 +6,7 @@
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/runner.h"
 #include "rlx/conformance/test_devices.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ops/catalog.h"
 
 namespace rlx {

@@ -11,24 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "rlx/base/file.h"
+#include "rlx/image/file_options.h"
 #include "rlx/image/image.h"
 
 namespace rlx::image {
 
-struct WriteOptions {
-  bool weights = true;                    // false: none; set_weight() gives them
-  std::vector<std::string> without = {};  // weights to leave out
-};
-struct ReadOptions {
-  bool checksums = true;   // false reads less of a large file, and finds less of what is damaged
-  FileOptions files = {};  // for read_image()
-};
-
 std::vector<std::byte> to_bytes(const Image& image, const WriteOptions& options = {});
 // Tensors are views of the bytes, which `keep_alive` owns; `source` is their name in messages.
-Image from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-                 const std::string& source, const ReadOptions& options = {});
+Image from_bytes(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source,
+                 const ReadOptions& options = {});
 
 void write_image(const std::string& path, const Image& image, const WriteOptions& options = {});
 Image read_image(const std::string& path, const ReadOptions& options = {});  // mapped

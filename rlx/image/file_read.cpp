@@ -2,6 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "rlx/base/file.h"
 #include "rlx/image/file.h"
 #include "rlx/image/file_format.h"
 #include "rlx/image/verify.h"
@@ -14,8 +15,8 @@ class Reader {
   template <class T>
   using Field = T;
 
-  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-         const std::string& source, const ReadOptions& options)
+  Reader(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source,
+         const ReadOptions& options)
       : file_(bytes), keep_alive_(std::move(keep_alive)), source_(source), options_(options) {}
 
   Image read() {
@@ -161,13 +162,6 @@ class Reader {
       list.push_back(each);
     }
   }
-  void get(std::set<std::string>& list) {
-    for (size_t left = get_length(); left > 0; --left) {
-      std::string each;
-      get(each);
-      if (!list.insert(std::move(each)).second) wrong("a name is in a set twice");
-    }
-  }
   void get(std::vector<std::byte>& list) {
     const auto taken = take(get_length());
     list.assign(taken.begin(), taken.end());
@@ -282,7 +276,7 @@ class Reader {
   }
 
   std::span<const std::byte> file_, bytes_;  // all, and what is left of the structure
-  std::shared_ptr<const void> keep_alive_;
+  Keep keep_alive_;
   const std::string& source_;
   const ReadOptions& options_;
   std::vector<std::span<const std::byte>> tensors_;
@@ -290,8 +284,8 @@ class Reader {
 
 }  // namespace
 
-Image from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-                 const std::string& source, const ReadOptions& options) {
+Image from_bytes(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source,
+                 const ReadOptions& options) {
   Image image;
   try {
     image = Reader(bytes, std::move(keep_alive), source, options).read();

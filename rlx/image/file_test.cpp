@@ -11,6 +11,7 @@
 #include "rlx/conformance/runner.h"
 #include "rlx/image/verify.h"
 #include "rlx/import/test_folder.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
@@ -18,6 +19,8 @@
 #include "rlx/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 using image::from_bytes;

@@ -3,6 +3,7 @@
 #include <map>
 #include <type_traits>
 
+#include "rlx/base/file.h"
 #include "rlx/image/file.h"
 #include "rlx/image/file_format.h"
 #include "rlx/image/verify.h"
@@ -79,10 +80,6 @@ class Writer {
   void put(const Bools& list) {
     put_count(list.size());
     for (const bool each : list) put(each);
-  }
-  void put(const std::set<std::string>& list) {
-    put_count(list.size());
-    for (const std::string& each : list) put(each);
   }
   void put(const std::vector<std::byte>& list) {
     put_count(list.size());

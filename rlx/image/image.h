@@ -9,13 +9,12 @@
 #include <variant>
 #include <vector>
 
-#include "rlx/image/device_traits.h"
+#include "rlx/base/device_traits.h"
+#include "rlx/image/access.h"
 #include "rlx/image/numbers.h"
 #include "rlx/tensor/attrs.h"
 
 namespace rlx::image {
-
-using ValueId = int32_t;
 
 // ---- Values: what steps read and write --------------------------------------------------------
 
@@ -53,8 +52,6 @@ struct Value {
 };
 
 // ---- Steps ------------------------------------------------------------------------------------
-
-enum class Access : uint8_t { read, write, read_write };
 
 // A view is read in place: element (i, j, ..) lies at offset + i * strides[0] + j * strides[1] ..
 struct Operand {

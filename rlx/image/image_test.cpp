@@ -9,6 +9,7 @@
 #include "rlx/conformance/device_test.h"
 #include "rlx/image/file.h"
 #include "rlx/import/test_folder.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/lower/references.h"
 #include "rlx/lower/site.h"

@@ -5,6 +5,8 @@
 #include "rlx/ops/ops.h"
 
 namespace rlx::image {
+
+using namespace detail;
 namespace {
 
 // As the compiler leaves it, without the passes: what they do changes more often than how it

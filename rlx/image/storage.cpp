@@ -3,6 +3,8 @@
 #include <cstring>
 #include <limits>
 
+#include "rlx/base/error.h"
+
 namespace rlx {
 
 DeviceStorage device_storage(DType dtype, const DeviceTraits& traits) {

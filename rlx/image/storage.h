@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "rlx/image/device_traits.h"
+#include "rlx/base/device_traits.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {

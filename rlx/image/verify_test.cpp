@@ -7,6 +7,8 @@
 #include "rlx/testing.h"
 
 namespace rlx::image {
+
+using namespace detail;
 namespace {
 
 // y = relu(x . w), on a GPU: it has a weight, kernels and two dispatches.

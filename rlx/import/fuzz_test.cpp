@@ -8,6 +8,7 @@
 
 #include "rlx/import/npy.h"
 #include "rlx/import/safetensors.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 
 namespace rlx {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "rlx/base/error.h"
 #include "rlx/base/file.h"
 
 namespace rlx {

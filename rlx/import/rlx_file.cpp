@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 
+#include "rlx/base/error.h"
+#include "rlx/base/file.h"
 #include "rlx/import/safetensors.h"
 #include "rlx/ir/text.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "rlx/base/file.h"
-#include "rlx/ir/graph.h"
+#include "rlx/base/file_options.h"
+#include "rlx/ir/value.h"
 
 namespace rlx {
 

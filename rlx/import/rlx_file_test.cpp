@@ -8,6 +8,7 @@
 
 #include "rlx/base/file.h"
 #include "rlx/import/test_folder.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/testing.h"
 

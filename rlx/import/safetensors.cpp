@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "rlx/base/error.h"
 #include "rlx/base/file.h"
 
 namespace rlx {
@@ -47,8 +48,7 @@ struct Entry {
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-         const std::string& source)
+  Reader(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source)
       : bytes_(bytes), keep_alive_(std::move(keep_alive)), source_(source) {}
 
   std::map<std::string, Tensor> read() {
@@ -244,15 +244,14 @@ class Reader {
   }
 
   std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> keep_alive_;
+  Keep keep_alive_;
   const std::string& source_;
   size_t data_start_ = 0;
 };
 
 }  // namespace
 
-std::map<std::string, Tensor> parse_safetensors(std::span<const std::byte> bytes,
-                                                std::shared_ptr<const void> keep_alive,
+std::map<std::string, Tensor> parse_safetensors(std::span<const std::byte> bytes, Keep keep_alive,
                                                 const std::string& source) {
   return Reader(bytes, std::move(keep_alive), source).read();
 }

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <span>
 #include <string>
 
-#include "rlx/base/file.h"
+#include "rlx/base/file_options.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
@@ -17,8 +16,7 @@ std::map<std::string, Tensor> load_safetensors(const std::string& path,
                                                const FileOptions& options = {});
 
 // The same from bytes that `keep_alive` owns; `source` is their name in messages.
-std::map<std::string, Tensor> parse_safetensors(std::span<const std::byte> bytes,
-                                                std::shared_ptr<const void> keep_alive,
+std::map<std::string, Tensor> parse_safetensors(std::span<const std::byte> bytes, Keep keep_alive,
                                                 const std::string& source);
 
 void save_safetensors(const std::string& path, const std::map<std::string, Tensor>& tensors);

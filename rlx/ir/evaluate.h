@@ -9,8 +9,6 @@
 
 namespace rlx {
 
-using TensorMap = std::map<std::string, Tensor>;
-
 struct Evaluation {
   TensorMap outputs;
   TensorMap states;                          // after the run

@@ -79,15 +79,29 @@ void InferSite::broadcasts_to(const Dim& a, const Dim& b, std::string_view what)
 
 OpDef::~OpDef() = default;
 
+OpRef::OpRef(std::shared_ptr<const OpDef> op) : shared_ptr(std::move(op)) {}
+OpRef static_op(const OpDef& op) { return {OpRef{}, &op}; }
+
+struct OpSet::Ops : std::map<std::string, OpRef, std::less<>> {};
+
+OpSet::OpSet() : ops_(std::make_shared<Ops>()) {}
+OpSet::OpSet(const OpSet& other) : ops_(std::make_shared<Ops>(*other.ops_)) {}
+OpSet::OpSet(OpSet&& other) noexcept = default;
+OpSet& OpSet::operator=(OpSet other) noexcept {
+  std::swap(ops_, other.ops_);
+  return *this;
+}
+OpSet::~OpSet() = default;
+
 void OpSet::add(OpRef op) {
   require(!op->name.empty(), "an op needs a name");
-  const auto [at, added] = ops_.emplace(op->name, op);
+  const auto [at, added] = ops_->emplace(op->name, op);
   require(added, "there is an op '", op->name, "' already");
 }
 
 const OpRef* OpSet::find(std::string_view name) const {
-  const auto found = ops_.find(name);
-  return found == ops_.end() ? nullptr : &found->second;
+  const auto found = ops_->find(name);
+  return found == ops_->end() ? nullptr : &found->second;
 }
 
 namespace {
@@ -113,7 +127,7 @@ const OpRef& OpSet::at(std::string_view name) const {
   if (const OpRef* found = find(name)) return *found;
   std::string nearest;
   size_t distance = 4;  // farther than this is another word
-  for (const auto& [other, op] : ops_)
+  for (const auto& [other, op] : *ops_)
     if (const size_t d = edit_distance(name, other); d < distance) distance = d, nearest = other;
   fail(ErrorKind::unsupported, "there is no op '", name, "'",
        nearest.empty() ? "" : text("; did you mean '", nearest, "'?"));
@@ -121,7 +135,7 @@ const OpRef& OpSet::at(std::string_view name) const {
 
 std::vector<OpRef> OpSet::all() const {
   std::vector<OpRef> all;
-  for (const auto& [name, op] : ops_) all.push_back(op);
+  for (const auto& [name, op] : *ops_) all.push_back(op);
   return all;
 }
 

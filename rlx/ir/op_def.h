@@ -4,26 +4,23 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rlx/base/error.h"
+#include "rlx/ir/value.h"
 #include "rlx/tensor/attrs.h"
 #include "rlx/tensor/relation.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx {
 
-struct OpDef;
-struct Node;
-struct Value;
 struct LowerSite;
 struct Steps;
-using Values = std::vector<Value>;
-using Types = std::vector<TensorType>;
-using OpRef = std::shared_ptr<const OpDef>;
 
 constexpr size_t kMany = SIZE_MAX;
 
@@ -197,19 +194,12 @@ struct OpDef {
   ~OpDef();  // not inline: every op's file has one to destroy
 };
 
-// The ops a graph may use: the catalogue, and a user's own.
-class OpSet {
- public:
-  void add(OpRef op);  // an Error when the name is taken
-  const OpRef* find(std::string_view name) const;
-  const OpRef& at(std::string_view name) const;  // or an Error that offers the nearest name
-  std::vector<OpRef> all() const;                // by name
-
- private:
-  std::map<std::string, OpRef, std::less<>> ops_;
+struct OpRef : std::shared_ptr<const OpDef> {
+  using shared_ptr::shared_ptr;
+  OpRef(std::shared_ptr<const OpDef> op);  // NOLINT(google-explicit-constructor)
 };
 
 // A reference to a definition with static lifetime.
-inline OpRef static_op(const OpDef& op) { return {OpRef{}, &op}; }
+OpRef static_op(const OpDef& op);
 
 }  // namespace rlx

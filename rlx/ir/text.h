@@ -1,22 +1,22 @@
 // The text form of a graph, one node per line. parse() reads exactly what print() writes.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <string_view>
 
-#include "rlx/ir/graph.h"
+#include "rlx/base/function.h"
+#include "rlx/ir/value.h"
 
 namespace rlx {
 
 struct PrintOptions {
   // Tensors with more elements than this are named instead of written; `large` is told of each.
   int64_t inline_elements = 16;
-  std::function<void(const std::string& key, const Tensor& tensor)> large = {};
+  Function<void(const std::string& key, const Tensor& tensor)> large = {};
 };
 struct ParseOptions {
-  std::function<Tensor(const std::string& key)> large = {};  // finds a tensor that was named
-  std::string file = {};                                     // for messages
+  Function<Tensor(const std::string& key)> large = {};  // finds a tensor that was named
+  std::string file = {};                                // for messages
 };
 
 std::string print(const Graph& graph, const PrintOptions& options = {});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text_numbers.h"
 
 namespace rlx {

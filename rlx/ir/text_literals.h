@@ -1,6 +1,7 @@
 // Reads the parts of a graph's text that stand for values: types, dimensions, attributes.
 #pragma once
 
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/ir/text_scan.h"
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <limits>
 
+#include "rlx/base/error.h"
 #include "rlx/ir/text.h"
 #include "rlx/tensor/tensor.h"
 

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/ir/text_literals.h"
 #include "rlx/ir/text_numbers.h"

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/ir/text_numbers.h"
 #include "rlx/ir/text_scan.h"

@@ -10,6 +10,7 @@
 #include <limits>
 #include <random>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text_numbers.h"
 
 namespace rlx {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rlx/image/device_traits.h"
+#include "rlx/base/device_traits.h"
 #include "rlx/image/storage.h"
 #include "rlx/lower/step.h"
 

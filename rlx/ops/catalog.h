@@ -1,7 +1,7 @@
 // Every op rlx has.
 #pragma once
 
-#include "rlx/ir/op_def.h"
+#include "rlx/ir/value.h"
 
 namespace rlx {
 

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx {

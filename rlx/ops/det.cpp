@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx {

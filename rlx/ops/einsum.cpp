@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx {

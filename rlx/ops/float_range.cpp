@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "rlx/ir/graph.h"
 #include "rlx/ops/ops.h"
 
 namespace rlx {

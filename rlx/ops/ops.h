@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "rlx/ir/graph.h"
+#include "rlx/ir/value.h"
 
 namespace rlx {
 

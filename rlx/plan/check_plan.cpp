@@ -9,7 +9,7 @@
 #include "rlx/image/uses.h"
 #include "rlx/plan/memory_plan.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Image;
@@ -149,4 +149,4 @@ std::vector<std::string> check_plan(const Image& image, const MemoryPlan& plan) 
   return {faults.begin(), faults.end()};
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -4,7 +4,7 @@
 
 #include "rlx/image/uses.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Image;
@@ -84,4 +84,4 @@ MemoryPlan plan_memory(const Image& image, const image::Cells& cells) {
   return plan;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -6,7 +6,7 @@
 
 #include "rlx/image/image.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct MemoryPlan {
   std::vector<int> slot_of;         // by value; -1: not an activation, or not sized yet
@@ -22,4 +22,4 @@ MemoryPlan plan_memory(const image::Image& image, const image::Cells& cells);
 // value larger than its slot or than a buffer may be. Empty when nothing is.
 std::vector<std::string> check_plan(const image::Image& image, const MemoryPlan& plan);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "rlx/conformance/device_test.h"
+#include "rlx/op.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"

@@ -7,10 +7,24 @@
 #include "rlx/backend/webgpu/native.h"
 #endif
 #include "rlx/backend/webgpu/webgpu_device.h"
+#include "rlx/base/error.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx {
 
-Device::Device() : backend_(make_cpu_backend()) {}
+using namespace detail;
+
+Device::Device() : Device(detail::device_of(make_cpu_backend())) {}
+const DeviceTraits& Device::traits() const { return state_->backend->traits(); }
+
+namespace detail {
+
+Device device_of(std::shared_ptr<Backend> backend) {
+  return Device(std::make_shared<const DeviceState>(DeviceState{std::move(backend)}));
+}
+const std::shared_ptr<Backend>& backend_of(const Device& device) { return device.state().backend; }
+
+}  // namespace detail
 
 namespace {
 
@@ -29,7 +43,7 @@ FoundDevice open(const FindOptions& options, const std::string& driver) {
   const webgpu::AdapterInfo& info = adapter->info();
   auto device = std::make_shared<webgpu::WebGpuDevice>(
       info, [adapter] { return webgpu::open_gpu(*adapter); });
-  return {Device(device), info.description, info.driver, info.api, info.library};
+  return {detail::device_of(device), info.description, info.driver, info.api, info.library};
 }
 
 void find_webgpu(const FindOptions& options, FoundDevices& found) {
@@ -75,7 +89,7 @@ int rank_of(const Device& device) {
 
 FoundDevices find_all_devices(const FindOptions& options) {
   FoundDevices found;
-  found.devices.push_back({Device(make_cpu_backend()), "the CPU", "", "", ""});
+  found.devices.push_back({Device(), "the CPU", "", "", ""});
   find_webgpu(options, found);
   for (size_t i = 1; i < found.devices.size(); ++i)
     if (rank_of(found.devices[i].device) > rank_of(found.devices[found.automatic].device))

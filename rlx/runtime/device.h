@@ -1,13 +1,18 @@
 // The devices a program can run on.
 #pragma once
 
-#include <memory>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "rlx/backend/backend.h"
+#include "rlx/base/device_traits.h"
+#include "rlx/base/shared.h"
 
 namespace rlx {
+
+namespace detail {
+struct DeviceState;
+}
 
 // How to look for devices. Nothing here comes from the environment: what is empty is not tried.
 struct FindOptions {
@@ -24,15 +29,15 @@ struct FindOptions {
 class Device {
  public:
   Device();  // the CPU
-  explicit Device(std::shared_ptr<Backend> backend) : backend_(std::move(backend)) {}
+  explicit Device(Shared<const detail::DeviceState> state) : state_(std::move(state)) {}
 
-  const std::string& name() const { return backend_->traits().name; }
-  const DeviceTraits& traits() const { return backend_->traits(); }
+  const std::string& name() const { return traits().name; }
+  const DeviceTraits& traits() const;
   bool is_cpu() const { return traits().on_host(); }
-  const std::shared_ptr<Backend>& backend() const { return backend_; }
+  const detail::DeviceState& state() const { return *state_; }
 
  private:
-  std::shared_ptr<Backend> backend_;
+  Shared<const detail::DeviceState> state_;
 };
 
 struct FoundDevice {

@@ -9,9 +9,10 @@
 #include "rlx/autodiff/gradient.h"
 #include "rlx/conformance/device_test.h"
 #include "rlx/ir/text.h"
+#include "rlx/op.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
-#include "rlx/runtime/program.h"
+#include "rlx/runtime/internals.h"
 #include "rlx/testing.h"
 
 namespace rlx {
@@ -70,7 +71,7 @@ TEST_P(Images, WhatDependsOnWeightsAloneRunsOnce) {
   const Value w = graph.weight("w", ramp({3, 3}, 0.5)), c = graph.constant(ramp({3, 3}, 0.1));
   graph.output("y", matmul(graph.input("x", f32({2, 3})), w * exp(c)));
   Program program = compile(graph, {.device = device()});
-  EXPECT_EQ(working_steps(program.image()), 1u);
+  EXPECT_EQ(working_steps(detail::image_of(program)), 1u);
   const TensorMap inputs{{"x", ramp({2, 3})}};
   const auto expect_right = [&](const Tensor& weight) {
     Graph other;
@@ -105,7 +106,7 @@ TEST_P(Images, ABranchThatIsNotTakenStillHasItsValuesPrepared) {
   const Value x = graph.input("x", f32({4})), go = graph.input("go", boolean({}));
   graph.output("y", if_else(go, {x}, std::move(then), std::move(otherwise))[0]);
   const Program program = compile(graph, {.device = device()});
-  EXPECT_EQ(program.image().once.size(), 2u);
+  EXPECT_EQ(detail::image_of(program).once.size(), 2u);
   for (const double taken : {1.0, 0.0})
     EXPECT_NEAR(program.run({{"x", ramp({4})}, {"go", Tensor::scalar(DType::boolean, taken)}})
                     .at("y")
@@ -224,8 +225,9 @@ TEST_P(Images, StatesAreUpdatedWhereTheyAre) {
     graph.update(state, i % 2 ? state * scalar(state, 0.5) + step : softmax(step) + step);
   }
   Program program = compile(graph, {.device = device()});
-  for (const image::State& state : program.image().states)
-    EXPECT_EQ(program.image().values[size_t(state.next)].place, state.value) << state.name;
+  for (const image::State& state : detail::image_of(program).states)
+    EXPECT_EQ(detail::image_of(program).values[size_t(state.next)].place, state.value)
+        << state.name;
   for (int run = 0; run < 2; ++run) program.run({{"x", ramp({5})}});
   EXPECT_NEAR(program.read_state("s0").at(4), 4 + 0.6364, 1e-3);
   EXPECT_EQ(program.read_state("s1").at(3), 9);
@@ -310,7 +312,7 @@ TEST_P(Images, AreMadeReadyWithoutWaiting) {
   graph.output("y", exp(graph.input("x", f32({3}))));
   std::optional<Result<Program>> result;
   compile_async(graph, {.device = device()}, [&](Result<Program> made) { result = made; });
-  device().backend()->wait_until([&] { return result.has_value(); });
+  detail::backend_of(device())->wait_until([&] { return result.has_value(); });
   EXPECT_EQ(result->take().run({{"x", Tensor(DType::f32, {3})}}).at("y").at(0), 1);
 }
 
@@ -321,7 +323,7 @@ TEST(CpuCalls, ARowIsWrittenIntoACacheInPlace) {
   graph.update(cache,
                write_slice(cache, graph.input("row", f32({1, 8})), graph.input("at", i64({2}))));
   const Program program = compile(graph);
-  const image::Image& image = program.image();
+  const image::Image& image = detail::image_of(program);
   EXPECT_EQ(image.values[size_t(image.states[0].next)].place, image.states[0].value);
   RunReport report;
   RunOptions options;
@@ -336,7 +338,7 @@ TEST(CpuCalls, ATransposedWeightIsNotCopiedInARun) {
   Graph graph;
   const Value w = graph.weight("w", ramp({16, 8}));
   graph.output("y", matmul(graph.input("x", f32({4, 8})), transpose(w, {1, 0})));
-  EXPECT_EQ(working_steps(compile(graph).image()), 1u);
+  EXPECT_EQ(working_steps(detail::image_of(compile(graph))), 1u);
 }
 
 }  // namespace

@@ -1,17 +1,14 @@
 #include "rlx/runtime/program.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "rlx/backend/binding.h"
-#include "rlx/backend/cpu/fast_ops.h"
-#include "rlx/compile/build_image.h"
-#include "rlx/image/verify.h"
-#include "rlx/lower/references.h"
-#include "rlx/passes/fuse.h"
-#include "rlx/passes/passes.h"
+#include "rlx/base/error.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 size_t output_index(const image::Image& image, const std::string& name) {
@@ -37,86 +34,12 @@ void check_is_input(const image::Image& image, const std::string& name) {
          input_names(image));
 }
 
-// What the CPU does fast, before the references.
-image::Implementations implementations_of(const OpSet& ops) {
-  image::Implementations table = fast_implementations();
-  for (auto& [op, list] : references(ops))
-    table[op].insert(table[op].end(), list.begin(), list.end());
-  return table;
-}
-
-}  // namespace
-
-void prepare_async(const Device& device, image::Image image, image::Implementations implementations,
-                   int64_t memory_budget, Receive<Program> done) {
-  try {
-    image::check_device(image, device.traits());
-  } catch (const Error& error) {
-    return done(error);
-  }
-  Program program;
-  program.device_ = device;
-  program.image_ = std::make_shared<const image::Image>(std::move(image));
-  PrepareOptions options{program.image_,
-                         std::make_shared<const image::Implementations>(std::move(implementations)),
-                         memory_budget};
-  device.backend()->prepare_async(
-      std::move(options),
-      [program = std::move(program), done = std::move(done)](Result<ExecutablePtr> made) mutable {
-        if (!made.ok()) return done(made.error());
-        program.executable_ = made.take();
-        done(std::move(program));
-      });
-}
-
-void prepare_async(const Device& device, image::Image image, const OpSet& ops,
-                   int64_t memory_budget, Receive<Program> done) {
-  prepare_async(device, std::move(image), implementations_of(ops), memory_budget, std::move(done));
-}
-
-Program prepare(const Device& device, image::Image image, const OpSet& ops, int64_t memory_budget) {
-  return wait_for<Program>(*device.backend(), [&](Receive<Program> done) {
-    prepare_async(device, std::move(image), ops, memory_budget, std::move(done));
-  });
-}
-
-image::Image compile_image(const Graph& graph, const CompileOptions& options) {
-  verify(graph);
-  const LowerOptions lower_options{{options.choices}, options.strict};
-  const DeviceTraits& traits = options.device.traits();
-  if (!options.optimise) return build_image(graph, traits, lower_options);
-  const Graph smaller = run_passes(graph);
-  // TODO(host): the CPU takes groups as calls, once it has tile programs.
-  if (traits.on_host()) return build_image(smaller, traits, lower_options);
-  return build_image(fuse(smaller, traits, lower_options.choices), traits, lower_options);
-}
-
-void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done) {
-  std::optional<Error> failure;
-  image::Image image;
-  image::Implementations implementations;
-  try {
-    image = compile_image(graph, options);
-    implementations = implementations_of(ops_of(graph));
-  } catch (const Error& error) {
-    failure = error;
-  }
-  if (failure) return done(*failure);
-  prepare_async(options.device, std::move(image), std::move(implementations), options.memory_budget,
-                std::move(done));
-}
-
-Program compile(const Graph& graph, const CompileOptions& options) {
-  return wait_for<Program>(*options.device.backend(), [&](Receive<Program> done) {
-    compile_async(graph, options, std::move(done));
-  });
-}
-
-RunRequest Program::request_for(const TensorMap& inputs, const RunOptions& options) const {
+RunRequest request_for(const image::Image& image, const TensorMap& inputs,
+                       const RunOptions& options) {
   RunRequest request;
-  request.device_inputs.resize(image_->inputs.size());
-  for (size_t i = 0; i < image_->inputs.size(); ++i) {
-    const std::string& name = image_->inputs[i].name;
+  request.device_inputs.resize(image.inputs.size());
+  for (size_t i = 0; i < image.inputs.size(); ++i) {
+    const std::string& name = image.inputs[i].name;
     const auto on_device = options.device_inputs.find(name);
     const auto found = inputs.find(name);
     if (on_device != options.device_inputs.end()) {
@@ -128,25 +51,27 @@ RunRequest Program::request_for(const TensorMap& inputs, const RunOptions& optio
       fail(ErrorKind::invalid_input, "run: input '", name, "' is missing");
     }
   }
-  for (const auto& [name, tensor] : inputs) check_is_input(*image_, name);
-  for (const auto& [name, tensor] : options.device_inputs) check_is_input(*image_, name);
+  for (const auto& [name, tensor] : inputs) check_is_input(image, name);
+  for (const auto& [name, tensor] : options.device_inputs) check_is_input(image, name);
   const bool all = options.outputs.empty() && options.keep_on_device.empty();
-  request.wanted.assign(image_->outputs.size(),
+  request.wanted.assign(image.outputs.size(),
                         all ? RunRequest::Want::tensor : RunRequest::Want::nothing);
   for (const std::string& name : options.outputs)
-    request.wanted[output_index(*image_, name)] = RunRequest::Want::tensor;
+    request.wanted[output_index(image, name)] = RunRequest::Want::tensor;
   for (const std::string& name : options.keep_on_device)
-    request.wanted[output_index(*image_, name)] = RunRequest::Want::device;
+    request.wanted[output_index(image, name)] = RunRequest::Want::device;
   request.report = options.report;
   return request;
 }
 
+}  // namespace
+
 RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const {
-  RunRequest request = request_for(inputs, options);
-  executable_->run(request);
+  RunRequest request = request_for(*state_->image, inputs, options);
+  state_->executable->run(request);
   RunResult result;
   for (size_t i = 0; i < request.wanted.size(); ++i) {
-    const std::string& name = image_->outputs[i].name;
+    const std::string& name = state_->image->outputs[i].name;
     if (request.wanted[i] == RunRequest::Want::tensor)
       result.tensors.emplace(name, request.outputs[i]);
     if (request.wanted[i] == RunRequest::Want::device)
@@ -157,81 +82,65 @@ RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const
 
 TensorMap Program::run(const TensorMap& inputs) const { return run(inputs, {}).tensors; }
 
-void Program::run_async(const TensorMap& inputs,
-                        std::function<void(Result<TensorMap>)> done) const {
-  const auto request = std::make_shared<RunRequest>(request_for(inputs, {}));
-  executable_->run_async(*request,
-                         [request, image = image_, done = std::move(done)](const Error* error) {
-                           if (error) return done(*error);
-                           TensorMap outputs;
-                           for (size_t i = 0; i < request->outputs.size(); ++i)
-                             outputs.emplace(image->outputs[i].name, request->outputs[i]);
-                           done(std::move(outputs));
-                         });
+void Program::run_async(const TensorMap& inputs, Receive<TensorMap> done) const {
+  const auto request = std::make_shared<RunRequest>(request_for(*state_->image, inputs, {}));
+  state_->executable->run_async(
+      *request, [request, image = state_->image, done = std::move(done)](const Error* error) {
+        if (error) return done(*error);
+        TensorMap outputs;
+        for (size_t i = 0; i < request->outputs.size(); ++i)
+          outputs.emplace(image->outputs[i].name, request->outputs[i]);
+        done(std::move(outputs));
+      });
 }
 
 BoundRun Program::bind(const TensorMap& inputs) const {
-  BoundRun bound;
-  bound.image_ = image_;
-  bound.executable_ = executable_;
-  bound.request_ = request_for(inputs, {});
-  for (Tensor& tensor : bound.request_.inputs) tensor = tensor.copy();  // its own, to be changed
-  return bound;
+  detail::BoundState bound{state_->image, state_->executable,
+                           request_for(*state_->image, inputs, {})};
+  for (Tensor& tensor : bound.request.inputs) tensor = tensor.copy();  // its own, to be changed
+  return BoundRun(std::make_shared<detail::BoundState>(std::move(bound)));
 }
 
 Tensor& BoundRun::input(const std::string& name) {
-  for (size_t i = 0; i < image_->inputs.size(); ++i)
-    if (image_->inputs[i].name == name) return request_.inputs[i];
+  for (size_t i = 0; i < state_->image->inputs.size(); ++i)
+    if (state_->image->inputs[i].name == name) return state_->request.inputs[i];
   fail(ErrorKind::invalid_input, "run: there is no input '", name, "'");
 }
 
 const Tensor& BoundRun::output(const std::string& name) const {
-  const size_t index = output_index(*image_, name);
-  if (index >= request_.outputs.size())
+  const size_t index = output_index(*state_->image, name);
+  if (index >= state_->request.outputs.size())
     fail(ErrorKind::invalid_input, "run: output '", name, "' is read before a run");
-  return request_.outputs[index];
+  return state_->request.outputs[index];
 }
 
-void BoundRun::run() { executable_->run(request_); }
+void BoundRun::run() { state_->executable->run(state_->request); }
 
+void Program::wait() const { state_->executable->wait(); }
+void Program::set_weight(const std::string& name, const Tensor& tensor) {
+  state_->executable->set_weight(name, tensor);
+}
+Tensor Program::read_state(const std::string& name) const {
+  return state_->executable->read_state(name);
+}
+void Program::read_state_async(const std::string& name, Receive<Tensor> done) const {
+  state_->executable->read_state_async(name, std::move(done));
+}
+void Program::write_state(const std::string& name, const Tensor& tensor) {
+  state_->executable->write_state(name, tensor);
+}
 void Program::reset_state() {
-  for (const image::State& state : image_->states)
-    write_state(state.name, initial_state(*image_, state));
+  for (const image::State& each : state_->image->states)
+    write_state(each.name, initial_state(*state_->image, each));
 }
 
-namespace {
-
-template <class Named>
-std::vector<Description> describe(const std::vector<Named>& list) {
-  std::vector<Description> descriptions;
-  for (const Named& each : list) descriptions.push_back({each.name, each.type});
-  return descriptions;
-}
-
-}  // namespace
-
-std::vector<Description> Program::inputs() const { return describe(image_->inputs); }
-std::vector<Description> Program::outputs() const { return describe(image_->outputs); }
-std::vector<Description> Program::weights() const { return describe(image_->weights); }
-std::vector<Description> Program::states() const { return describe(image_->states); }
-
-SymbolRanges Program::symbols() const {
-  SymbolRanges ranges;
-  for (const image::Symbol& symbol : image_->numbers.symbols)
-    if (symbol.bounded) ranges.emplace(symbol.name, symbol.range);
-  return ranges;
-}
-
-MemoryPlan Program::memory_plan(const SymbolValues& symbols) const {
-  return plan_memory(*image_, cells_of(*image_, symbols));
-}
-
-image::Cells cells_of(const image::Image& image, const SymbolValues& symbols) {
-  image::Cells cells(image.numbers);
-  for (const image::Symbol& symbol : image.numbers.symbols)
-    if (const auto value = symbols.find(symbol.name); value != symbols.end())
-      cells.set(symbol.number, value->second);
-  return cells;
-}
+Image Program::image() const { return Image(state_->image); }
+const Device& Program::device() const { return state_->device; }
+Counters Program::counters() const { return state_->executable->counters(); }
+std::vector<Description> Program::inputs() const { return image().inputs(); }
+std::vector<Description> Program::outputs() const { return image().outputs(); }
+std::vector<Description> Program::weights() const { return image().weights(); }
+std::vector<Description> Program::states() const { return image().states(); }
+SymbolRanges Program::symbols() const { return image().symbols(); }
 
 }  // namespace rlx

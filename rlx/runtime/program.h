@@ -1,17 +1,22 @@
 // compile(graph) -> Program; program.run(inputs) -> outputs.
 #pragma once
 
-#include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
-#include "rlx/ir/evaluate.h"
-#include "rlx/plan/memory_plan.h"
+#include "rlx/base/report.h"
+#include "rlx/ir/value.h"
 #include "rlx/runtime/device.h"
+#include "rlx/tensor/device_tensor.h"
 
 namespace rlx {
+
+class Image;
+namespace detail {
+struct ProgramState;
+struct BoundState;
+}  // namespace detail
 
 struct CompileOptions {
   Device device = {};   // the CPU
@@ -39,41 +44,38 @@ struct RunResult {
 };
 
 // A run whose inputs and outputs are fixed tensors: change the inputs' elements, run, read the
-// outputs. From the second run on nothing is allocated.
+// outputs. From the second run on nothing is allocated. Copies are the same run.
 class BoundRun {
  public:
+  explicit BoundRun(Shared<detail::BoundState> state) : state_(std::move(state)) {}
+
   Tensor& input(const std::string& name);
   const Tensor& output(const std::string& name) const;
   void run();
 
  private:
-  friend class Program;
-  std::shared_ptr<const image::Image> image_;
-  ExecutablePtr executable_;
-  RunRequest request_;
+  Shared<detail::BoundState> state_;
 };
 
-// A compiled graph, ready to run many times. It owns all it needs; the graph may go.
+// A compiled graph, ready to run many times. It owns all it needs; the graph may go. Copies are the
+// same program.
 class Program {
  public:
+  Program() = default;  // none: it can only be assigned to
+  explicit Program(Shared<detail::ProgramState> state) : state_(std::move(state)) {}
+
   TensorMap run(const TensorMap& inputs) const;
   RunResult run(const TensorMap& inputs, const RunOptions& options) const;
   // Starts a run and returns; `done` is called when the outputs are there. Natively that happens
   // inside wait(), which returns when no run is under way; a browser calls back by itself.
-  void run_async(const TensorMap& inputs, std::function<void(Result<TensorMap>)> done) const;
-  void wait() const { executable_->wait(); }
+  void run_async(const TensorMap& inputs, Receive<TensorMap> done) const;
+  void wait() const;
   BoundRun bind(const TensorMap& inputs) const;
 
-  void set_weight(const std::string& name, const Tensor& tensor) {
-    executable_->set_weight(name, tensor);
-  }
-  Tensor read_state(const std::string& name) const { return executable_->read_state(name); }
-  void read_state_async(const std::string& name, Receive<Tensor> done) const {
-    executable_->read_state_async(name, std::move(done));
-  }
-  void write_state(const std::string& name, const Tensor& tensor) {
-    executable_->write_state(name, tensor);
-  }
+  void set_weight(const std::string& name, const Tensor& tensor);
+  Tensor read_state(const std::string& name) const;
+  void read_state_async(const std::string& name, Receive<Tensor> done) const;
+  void write_state(const std::string& name, const Tensor& tensor);
   void reset_state();  // all of it, to what it starts as
 
   std::vector<Description> inputs() const;
@@ -81,37 +83,18 @@ class Program {
   std::vector<Description> weights() const;
   std::vector<Description> states() const;
   SymbolRanges symbols() const;  // those with bounds
-  const Device& device() const { return device_; }
-  Counters counters() const { return executable_->counters(); }
-  const image::Image& image() const { return *image_; }
-  // Where values would lie with these values of symbols, before anything is allocated.
-  MemoryPlan memory_plan(const SymbolValues& symbols) const;
+  const Device& device() const;
+  Counters counters() const;
+  Image image() const;  // see rlx/runtime/image.h
+  const detail::ProgramState& state() const { return *state_; }
 
  private:
-  friend void prepare_async(const Device& device, image::Image image,
-                            image::Implementations implementations, int64_t memory_budget,
-                            Receive<Program> done);
-  RunRequest request_for(const TensorMap& inputs, const RunOptions& options) const;
-
-  Device device_;
-  std::shared_ptr<const image::Image> image_;
-  ExecutablePtr executable_;
+  Shared<detail::ProgramState> state_;
 };
 
 // The compiler runs at once; what the device must prepare is ready when `done` is called. Natively
 // that happens while somebody waits for the device.
 void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done);
 Program compile(const Graph& graph, const CompileOptions& options = {});  // waits
-
-// The image that compile would prepare.
-image::Image compile_image(const Graph& graph, const CompileOptions& options = {});
-// An image made ready on a device; `ops` has what its calls name.
-void prepare_async(const Device& device, image::Image image, const OpSet& ops,
-                   int64_t memory_budget, Receive<Program> done);
-Program prepare(const Device& device, image::Image image, const OpSet& ops,
-                int64_t memory_budget = 0);  // waits
-
-// The cells of an image with these symbols set, as far as they are known.
-image::Cells cells_of(const image::Image& image, const SymbolValues& symbols);
 
 }  // namespace rlx

@@ -12,10 +12,14 @@
 
 #include "rlx/backend/webgpu/webgpu_device.h"
 #include "rlx/conformance/device_test.h"
+#include "rlx/op.h"
 #include "rlx/ops/ops.h"
+#include "rlx/runtime/internals.h"
 #include "rlx/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 Tensor filled(const Shape& shape, double value) {
@@ -28,7 +32,7 @@ class Programs : public DeviceTest {
  protected:
   bool on_gpu() const { return !device().is_cpu(); }
   webgpu::WebGpuDevice& gpu_device() const {
-    return dynamic_cast<webgpu::WebGpuDevice&>(*device().backend());
+    return dynamic_cast<webgpu::WebGpuDevice&>(*detail::backend_of(device()));
   }
 };
 INSTANTIATE_TEST_SUITE_P(EveryDevice, Programs, every_device(), device_name);

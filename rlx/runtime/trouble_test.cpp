@@ -3,11 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/test_devices.h"
+#include "rlx/op.h"
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 using webgpu::Fault;

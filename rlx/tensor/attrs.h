@@ -16,13 +16,6 @@ namespace rlx {
 class Graph;
 using GraphPtr = std::shared_ptr<const Graph>;
 
-using Ints = std::vector<int64_t>;
-using Floats = std::vector<double>;
-using Bools = std::vector<bool>;
-using Strings = std::vector<std::string>;
-using DTypes = std::vector<DType>;
-using Shapes = std::vector<Dims>;
-
 class Attr {
  public:
   using Variant = std::variant<bool, int64_t, double, std::string, DType, Dims, Bools, Ints, Floats,

@@ -1,6 +1,7 @@
 #include "rlx/tensor/dim.h"
 
 #include <algorithm>
+#include <memory>
 #include <set>
 
 #include "rlx/base/error.h"

@@ -3,13 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <map>
-#include <memory>
 #include <optional>
-#include <ostream>
 #include <string>
 #include <vector>
 
+#include "rlx/base/shared.h"
 #include "rlx/tensor/interval.h"
 
 namespace rlx {
@@ -81,7 +81,7 @@ class Dim {
 
  private:
   struct Atom;
-  using AtomPtr = std::shared_ptr<const Atom>;
+  using AtomPtr = Shared<const Atom>;
   struct Term {
     int64_t coefficient = 1;
     std::vector<AtomPtr> factors;  // sorted by key

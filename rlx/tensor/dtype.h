@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
-#include <ostream>
 #include <span>
 #include <string_view>
 

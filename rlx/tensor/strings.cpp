@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rlx/base/error.h"
+
 namespace rlx {
 
 Tensor tensor_of_strings(Shape shape, const std::vector<std::string>& strings, int64_t length) {

@@ -1,9 +1,14 @@
 #include "rlx/tensor/tensor.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
+
+#include "rlx/base/error.h"
+#include "rlx/tensor/storage.h"
 
 namespace rlx {
 namespace {
@@ -54,7 +59,7 @@ Storage::Storage(size_t bytes) : version_(next_version()) {
     fail(ErrorKind::out_of_memory, "the host has no ", bytes, " bytes for a tensor");
   bytes_ = {own_, bytes};
 }
-Storage::Storage(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive)
+Storage::Storage(std::span<const std::byte> bytes, Keep keep_alive)
     : bytes_(bytes), keep_alive_(std::move(keep_alive)), version_(next_version()) {}
 Storage::~Storage() { std::free(own_); }
 
@@ -83,7 +88,7 @@ Tensor::Tensor(DType dtype, Shape shape)
     throw;
   }
 }
-Tensor::Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, size_t offset)
+Tensor::Tensor(DType dtype, Shape shape, Shared<Storage> storage, size_t offset)
     : dtype_(dtype),
       shape_(std::move(shape)),
       count_(rlx::count(shape_)),
@@ -103,10 +108,11 @@ Tensor Tensor::of(DType dtype, Shape shape, std::span<const double> values) {
   return tensor;
 }
 
-Tensor Tensor::view(DType dtype, Shape shape, std::span<const std::byte> bytes,
-                    std::shared_ptr<const void> keep_alive) {
+Tensor Tensor::view(DType dtype, Shape shape, std::span<const std::byte> bytes, Keep keep_alive) {
   return {dtype, std::move(shape), std::make_shared<Storage>(bytes, std::move(keep_alive))};
 }
+
+Tensor::Mark Tensor::mark() const { return {storage_->version(), offset_, count_}; }
 
 std::span<const std::byte> Tensor::bytes() const {
   return storage_->bytes().subspan(offset_, static_cast<size_t>(count_ * bytes_of(dtype_)));

@@ -1,38 +1,21 @@
 // A tensor on the host: an element type, a concrete shape, and bytes it may share with others.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <initializer_list>
-#include <memory>
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "rlx/base/error.h"
+#include "rlx/base/result.h"
+#include "rlx/base/shared.h"
 #include "rlx/tensor/half.h"
 #include "rlx/tensor/type.h"
 
 namespace rlx {
 
-// Bytes with an owner: memory of ours, or of a mapped file that `keep_alive` holds open.
-class Storage {
- public:
-  explicit Storage(size_t bytes);
-  Storage(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive);
-  ~Storage();
-  Storage(const Storage&) = delete;
-  Storage& operator=(const Storage&) = delete;
-
-  std::span<const std::byte> bytes() const { return bytes_; }
-  std::byte* mutable_bytes();  // only of our own memory; changes the version
-  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
-
- private:
-  std::byte* own_ = nullptr;
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> keep_alive_;
-  std::atomic<uint64_t> version_;
-};
+class Storage;  // the bytes, with an owner
 
 template <class T>
 constexpr bool holds(DType dtype);  // is T how `dtype` is kept in memory?
@@ -41,7 +24,7 @@ class Tensor {
  public:
   Tensor();                          // f32[0]
   Tensor(DType dtype, Shape shape);  // zeros
-  Tensor(DType dtype, Shape shape, std::shared_ptr<Storage> storage, size_t offset = 0);
+  Tensor(DType dtype, Shape shape, Shared<Storage> storage, size_t offset = 0);
   Tensor(const Tensor& other);
   Tensor(Tensor&& other) noexcept;
   Tensor& operator=(const Tensor& other);
@@ -54,8 +37,7 @@ class Tensor {
   }
   static Tensor scalar(DType dtype, double value) { return of(dtype, {}, {value}); }
   // Bytes that something else owns, for instance a mapped file.
-  static Tensor view(DType dtype, Shape shape, std::span<const std::byte> bytes,
-                     std::shared_ptr<const void> keep_alive);
+  static Tensor view(DType dtype, Shape shape, std::span<const std::byte> bytes, Keep keep_alive);
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -99,7 +81,7 @@ class Tensor {
     int64_t count = -1;
     bool operator==(const Mark&) const = default;
   };
-  Mark mark() const { return {storage_->version(), offset_, count_}; }
+  Mark mark() const;
 
  private:
   void check_holds(bool right) const;
@@ -113,8 +95,10 @@ class Tensor {
   Shape shape_;
   int64_t count_ = 0;
   size_t offset_ = 0;
-  std::shared_ptr<Storage> storage_;
+  Shared<Storage> storage_;
 };
+
+using TensorMap = std::map<std::string, Tensor>;
 
 // Equal types and equal bytes (so a NaN equals itself).
 bool same_bytes(const Tensor& a, const Tensor& b);

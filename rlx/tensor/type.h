@@ -2,7 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <ostream>
+#include <iosfwd>
+#include <string>
 #include <vector>
 
 #include "rlx/tensor/dim.h"
@@ -26,6 +27,16 @@ struct TensorType {
 
   bool operator==(const TensorType&) const = default;
 };
+
+using Types = std::vector<TensorType>;
+
+// Lists, as ops and attributes take them.
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<double>;
+using Bools = std::vector<bool>;
+using Strings = std::vector<std::string>;
+using DTypes = std::vector<DType>;
+using Shapes = std::vector<Dims>;
 
 inline TensorType f32(Dims shape) { return {DType::f32, std::move(shape)}; }
 inline TensorType f16(Dims shape) { return {DType::f16, std::move(shape)}; }

@@ -2,10 +2,12 @@
 # usage: install.sh CMAKE BUILD_FOLDER SOURCE_FOLDER
 #
 # What is installed is all a user needs: the examples, and what the README says, build against it
-# outside the tree; its headers name nothing but the standard library and each other.
+# outside the tree; its headers are those of the list, tests/cli/public-headers, and name nothing but
+# the standard library and each other; who includes rlx/rlx.h compiles no more than that takes.
 set -euo pipefail
 [ $# = 3 ] || { echo "usage: install.sh CMAKE BUILD_FOLDER SOURCE_FOLDER" >&2; exit 2; }
 cmake=$1 build=$2 source=$3
+export LC_ALL=C  # what sorts and compares
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 prefix=$work/prefix
@@ -38,8 +40,32 @@ if grep -rnE 'nlohmann|protozero|CLI::|fmt::|dnnl|WGPU|testing::' .; then wrong 
 while read -r header; do
   [ -f "$header" ] || wrong "$header is included by a public header and not installed"
 done < <(grep -rhoP '#include "\K[^"]+' . | sort -u)
+# The list has two parts: what rlx/rlx.h leads to, and after an empty line what only rlx/op.h does.
+leads_to() {  # leads_to HEADER: it and what it includes, sorted
+  local all=$1 before=
+  while [ "$all" != "$before" ]; do
+    before=$all
+    # shellcheck disable=SC2086
+    all=$({ printf '%s\n' $before; grep -hoP '#include "\K[^"]+' $before; } | sort -u)
+  done
+  echo "$all"
+}
+list=$source/tests/cli/public-headers
+of_user=$(sed '/^$/,$d' "$list")
+diff <(echo "$of_user") <(leads_to rlx/rlx.h) || wrong "rlx/rlx.h does not lead to what $list says (<)"
+diff <(sort -u "$list" | sed '/^$/d') <(find rlx -name '*.h' | sort) || wrong "what is installed is not what $list says (<)"
+# shellcheck disable=SC2086
+if grep -nwE 'Steps?|[A-Za-z]*Plans?|Backend|Executable' $of_user; then wrong "a header for users knows of steps, plans or backends"; fi
+# shellcheck disable=SC2086
+if grep -nE '#include <(algorithm|atomic|chrono|functional|iostream|memory|mutex|ostream|ranges|regex|sstream|thread|variant)>' $of_user; then
+  wrong "a header for users includes a large header of the standard library"
+fi
+# Of these lines <string>, <vector>, <map>, <optional> and <span> are 42,000, as GCC 12 has them.
+most_lines=45500
+lines=$("${CXX:-c++}" -std=c++20 -I. -E -x c++ rlx/rlx.h | wc -l)
+[ "$lines" -le "$most_lines" ] || wrong "rlx/rlx.h is $lines lines after the preprocessor, at most $most_lines are right"
 [ "$failed" = 0 ] || exit 1
-echo "$(find . -name '*.h' | wc -l) public headers"
+echo "$(find . -name '*.h' | wc -l) public headers, rlx/rlx.h is $lines lines"
 
 cp -r "$source/examples" "$work/examples"
 configure_and_build "$work/examples"

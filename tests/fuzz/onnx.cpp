@@ -1,5 +1,5 @@
 // Reads bytes as an ONNX model and makes a graph of it: a graph that holds, or an Error.
-#include "rlx/import/onnx/import.h"
+#include "rlx/import/onnx/import_model.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

@@ -15,6 +15,8 @@
 #include "rlx/ops/catalog.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 constexpr double kTolerance = 1e-5;  // of probabilities

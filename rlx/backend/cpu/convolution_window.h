@@ -3,7 +3,7 @@
 
 #include "rlx/tensor/type.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct ConvolutionWindow {
   Shape strides, dilations, pads_before;
@@ -11,4 +11,4 @@ struct ConvolutionWindow {
   bool transposed = false;
 };
 
-}  // namespace rlx
+}  // namespace rlx::detail

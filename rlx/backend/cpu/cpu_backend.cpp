@@ -10,7 +10,7 @@
 #include "rlx/base/clock.h"
 #include "rlx/image/uses.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Kind;
@@ -415,7 +415,7 @@ class CpuBackend : public Backend {
     for (const auto& [op, list] : fast_implementations())
       if (std::any_of(list.begin(), list.end(),
                       [](const image::Implementation& each) { return each.reads_views; }))
-        traits_.reads_views.insert(op);
+        traits_.reads_views.push_back(op);
   }
   const DeviceTraits& traits() const override { return traits_; }
   void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override {
@@ -437,4 +437,4 @@ class CpuBackend : public Backend {
 
 std::shared_ptr<Backend> make_cpu_backend() { return std::make_shared<CpuBackend>(); }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -5,8 +5,8 @@
 
 #include "rlx/backend/backend.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 std::shared_ptr<Backend> make_cpu_backend();
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-namespace rlx {
+namespace rlx::detail {
 
 using image::Kind;
 using image::ValueId;
@@ -67,4 +67,4 @@ void CpuMemory::end_once() {
     if (image_.values[v].kind == Kind::temporary) values_[v] = Tensor();
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

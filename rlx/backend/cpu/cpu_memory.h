@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "rlx/backend/binding.h"
+#include "rlx/tensor/storage.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 class CpuMemory {
  public:
@@ -32,9 +33,9 @@ class CpuMemory {
   const image::Image& image_;
   std::shared_ptr<const MemoryPlan> plan_;
   std::vector<int64_t> offsets_;  // by slot
-  std::shared_ptr<Storage> arena_;
+  Shared<Storage> arena_;
   std::vector<Tensor> values_;
   bool in_once_ = false;
 };
 
-}  // namespace rlx
+}  // namespace rlx::detail

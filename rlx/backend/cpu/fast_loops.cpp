@@ -5,7 +5,7 @@
 
 #include "rlx/backend/cpu/onednn.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 // A nest of loops over y, with how far a and b move in each; neighbours that move alike are one.
@@ -264,4 +264,4 @@ bool convolve_small(const Tensor& x, const Tensor& w, const Tensor* bias,
   return true;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -6,7 +6,7 @@
 #include "rlx/backend/cpu/onednn.h"
 #include "rlx/tensor/tensor.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 enum class Combine { add, sub, mul, div, max, min };
 // y = a combined with b, which broadcast to it.
@@ -31,4 +31,4 @@ bool scale_bytes(const Tensor& x, const Tensor& scale, const Tensor* zero, Tenso
 bool convolve_small(const Tensor& x, const Tensor& w, const Tensor* bias,
                     const ConvolutionWindow& window, Tensor& y);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -8,7 +8,7 @@
 #include "rlx/backend/cpu/fast_loops.h"
 #include "rlx/backend/cpu/onednn.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 // y[rows, columns] = a[rows, inner] . b, row by row, so that the innermost loop runs along memory.
@@ -269,4 +269,4 @@ image::Implementations fast_implementations() {
   return table;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -4,9 +4,9 @@
 
 #include "rlx/image/call.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 // For the CPU, and for what another device leaves to the host.
 image::Implementations fast_implementations();
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -6,7 +6,7 @@
 #include <list>
 #include <oneapi/dnnl/dnnl.hpp>
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using dnnl::memory;
@@ -238,11 +238,11 @@ bool OneDnn::convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
   return false;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail
 
 #else
 
-namespace rlx {
+namespace rlx::detail {
 
 struct OneDnn::Cache {};
 OneDnn::OneDnn() = default;
@@ -256,6 +256,6 @@ bool OneDnn::convolution(const Tensor&, const Tensor&, const Tensor*, const Conv
   return false;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail
 
 #endif

@@ -6,7 +6,7 @@
 #include "rlx/backend/cpu/convolution_window.h"
 #include "rlx/tensor/tensor.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 // What one call keeps of oneDNN: primitives by extents, the least recently used goes first. A run
 // with extents it has seen creates and allocates nothing.
@@ -29,4 +29,4 @@ class OneDnn {
   std::unique_ptr<Cache> cache_;
 };
 
-}  // namespace rlx
+}  // namespace rlx::detail

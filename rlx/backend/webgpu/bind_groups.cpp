@@ -1,6 +1,6 @@
 #include "rlx/backend/webgpu/bind_groups.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 // A group keeps its buffers alive, so that those of tensors a user has dropped must not pile up;
@@ -50,4 +50,4 @@ void BindGroups::clear() {
   retired_.clear();
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

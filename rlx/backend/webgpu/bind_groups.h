@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "rlx/backend/report.h"
 #include "rlx/backend/webgpu/gpu.h"
+#include "rlx/base/report.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class BindGroups {
  public:
@@ -41,4 +41,4 @@ class BindGroups {
   std::vector<uint64_t> key_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

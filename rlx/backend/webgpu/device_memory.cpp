@@ -3,7 +3,7 @@
 #include "rlx/backend/webgpu/weight_store.h"
 #include "rlx/image/storage.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 namespace {
 
 // A read under way. It does not hold the device: a device that goes answers what is under way.
@@ -104,4 +104,4 @@ Tensor GpuMemory::read(DType dtype, const Shape& shape) {
   return (*result)->take();
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

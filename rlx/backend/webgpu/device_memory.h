@@ -8,7 +8,7 @@
 #include "rlx/backend/webgpu/gpu.h"
 #include "rlx/backend/webgpu/tickets.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class GpuMemory : public DeviceMemory {
  public:
@@ -37,4 +37,4 @@ void read_buffer(const std::shared_ptr<Gpu>& gpu, const std::shared_ptr<Tickets>
                  const void* owner, const BufferPtr& buffer, DType dtype, const Shape& shape,
                  Receive<Tensor> done);
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 std::optional<Error> error_in(std::span<const std::byte> flag, const image::Image& image) {
   uint32_t words[4] = {};
@@ -121,4 +121,4 @@ bool Outcomes::when_next_known(const std::function<void()>& call) {
   });
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -14,7 +14,7 @@
 #include "rlx/backend/webgpu/tickets.h"
 #include "rlx/image/image.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 constexpr uint64_t kFlagBytes = 16;  // u32 words: node + 1, index, whether there is one, spare
 
@@ -93,4 +93,4 @@ class Outcomes {
   std::vector<std::shared_ptr<Outcome>> all_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

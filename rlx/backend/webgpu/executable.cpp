@@ -1,7 +1,7 @@
 // A program as its user holds it.
 #include "rlx/backend/webgpu/executor.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 
@@ -47,4 +47,4 @@ ExecutablePtr make_executable(std::shared_ptr<WebGpuDevice> device,
   return std::make_shared<Handle>(std::move(device), std::move(executor));
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -5,7 +5,7 @@
 
 #include "rlx/backend/webgpu/executor_enter.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 
@@ -207,4 +207,4 @@ Counters Executor::counters() const {
   return counters_told_;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -14,7 +14,7 @@
 #include "rlx/backend/webgpu/webgpu_device.h"
 #include "rlx/base/clock.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class Executor final : public std::enable_shared_from_this<Executor>, private Queue {
  public:
@@ -164,4 +164,4 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
 ExecutablePtr make_executable(std::shared_ptr<WebGpuDevice> device,
                               std::shared_ptr<Executor> executor);
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -3,7 +3,7 @@
 
 #include "rlx/backend/webgpu/executor.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // Runs a part of the job under the lock, from the outside or from a callback (`arrived`: how many
 // of those expected this is), and tells the user, without the lock, when that ends the job.
@@ -30,4 +30,4 @@ void Executor::enter(Action action, int arrived) {
   if (ending.done) tell(std::move(ending));
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -6,7 +6,7 @@
 
 #include "rlx/backend/webgpu/executor_test_util.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 namespace {
 
 using Want = RunRequest::Want;
@@ -405,4 +405,4 @@ TEST_P(ExecutorFailureTest, WhatIsThrownWhenAProgramIsReadyReachesTheDevicesWait
 }
 
 }  // namespace
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -4,7 +4,7 @@
 
 #include "rlx/backend/webgpu/executor_enter.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 using image::ValueId;
 using Want = RunRequest::Want;
@@ -236,4 +236,4 @@ void Executor::walk() {
   }
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

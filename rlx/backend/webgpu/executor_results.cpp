@@ -4,7 +4,7 @@
 #include "rlx/backend/webgpu/executor_enter.h"
 #include "rlx/image/storage.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 using image::ValueId;
 using Want = RunRequest::Want;
@@ -189,4 +189,4 @@ void Executor::fill_report(RunReport& report) const {
   if (plan_) report_plan(image_, *plan_, report);
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

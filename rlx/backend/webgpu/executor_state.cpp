@@ -3,7 +3,7 @@
 
 #include "rlx/backend/webgpu/executor.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 
@@ -130,4 +130,4 @@ void Executor::notice_loss() {
   if (const auto reason = connection_.logical->gpu->lost()) states_.lose_device(*reason);
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -1,7 +1,7 @@
 // Claims about the engine on images made by hand, on every driver named in RLX_VULKAN_DRIVERS.
 #include "rlx/backend/webgpu/executor_test_util.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 namespace {
 
 using Want = RunRequest::Want;
@@ -437,4 +437,4 @@ TEST_P(ExecutorTest, ABudgetRefusesBeforeAnythingIsAllocated) {
 }
 
 }  // namespace
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

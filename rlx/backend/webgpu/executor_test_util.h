@@ -8,7 +8,7 @@
 #include "rlx/backend/webgpu/native_test_util.h"
 #include "rlx/backend/webgpu/webgpu_device.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 using image::Access;
 using image::Kind;
@@ -275,4 +275,4 @@ inline image::Implementation implementation_of(std::function<void(image::CallSit
   return made;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -8,7 +8,7 @@
 
 #include "rlx/backend/webgpu/gpu.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // Which call fails, counted over all devices that share it, and how.
 struct Fault {
@@ -78,4 +78,4 @@ class FaultyGpu : public Gpu {
   std::shared_ptr<Fault> fault_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "rlx/base/device_traits.h"
 #include "rlx/base/error.h"
-#include "rlx/image/device_traits.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 template <class T>
 using Done = std::function<void(Result<T>)>;
@@ -151,4 +151,4 @@ class Gpu {
   virtual Counters counters() const = 0;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -4,7 +4,7 @@
 
 #include "rlx/image/uses.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 namespace {
 
 using image::Image;
@@ -101,4 +101,4 @@ ImageNeeds needs_of(const Image& image, const DeviceTraits& traits) {
   return needs;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -6,7 +6,7 @@
 
 #include "rlx/image/image.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 constexpr size_t kMostCommands = 1024;  // recorded before they are submitted
 
@@ -29,4 +29,4 @@ inline uint64_t aligned(uint64_t bytes, int64_t alignment) {
   return (bytes + to - 1) / to * to;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

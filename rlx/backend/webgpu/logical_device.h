@@ -6,7 +6,7 @@
 #include "rlx/backend/webgpu/pipelines.h"
 #include "rlx/backend/webgpu/weight_store.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 struct LogicalDevice {
   LogicalDevice(std::shared_ptr<Gpu> opened, std::shared_ptr<Tickets> waits)
@@ -20,4 +20,4 @@ struct LogicalDevice {
   WeightStore weights;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

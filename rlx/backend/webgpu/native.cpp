@@ -10,7 +10,7 @@
 
 #include "rlx/backend/webgpu/native_gpu.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 
@@ -308,4 +308,4 @@ std::shared_ptr<Gpu> open_gpu(const Adapter& adapter) {
   return answer->take();
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -7,7 +7,7 @@
 
 #include "rlx/backend/webgpu/gpu.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 struct NativeOptions {
   // Candidates for the WebGPU library, tried in order; a name without a slash is looked up by the
@@ -41,4 +41,4 @@ std::shared_ptr<Adapter> find_adapter(const NativeOptions& options);
 // request_device, waited for.
 std::shared_ptr<Gpu> open_gpu(const Adapter& adapter);
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

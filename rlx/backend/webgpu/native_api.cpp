@@ -5,7 +5,7 @@
 
 #include "rlx/base/error.h"
 
-namespace rlx::webgpu::capi {
+namespace rlx::detail::webgpu::capi {
 
 namespace {
 
@@ -73,4 +73,4 @@ bool Api::wait(Instance instance, Future future, uint64_t nanoseconds) const {
   return InstanceWaitAny(instance, 1, &info, nanoseconds) == kSuccess && info.completed;
 }
 
-}  // namespace rlx::webgpu::capi
+}  // namespace rlx::detail::webgpu::capi

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace rlx::webgpu::capi {
+namespace rlx::detail::webgpu::capi {
 
 using Instance = struct InstanceImpl*;
 using Adapter = struct AdapterImpl*;
@@ -347,4 +347,4 @@ struct Api {
 // Throws Error(device) with the reason: not found, not WebGPU, or a build we do not know.
 std::shared_ptr<const Api> load_api(const std::string& path);
 
-}  // namespace rlx::webgpu::capi
+}  // namespace rlx::detail::webgpu::capi

@@ -3,7 +3,7 @@
 
 #include "rlx/backend/webgpu/native_gpu.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 constexpr uint64_t kLossNanoseconds = 5'000'000'000;
@@ -86,4 +86,4 @@ Layout::~Layout() {
   if (group) device->api().BindGroupLayoutRelease(group);
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

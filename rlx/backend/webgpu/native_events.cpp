@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 // Waits are sliced: the library holds its device's lock while it waits, so that other threads'
@@ -120,4 +120,4 @@ void Events::wait_all() {
   }
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

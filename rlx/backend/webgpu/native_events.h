@@ -16,7 +16,7 @@
 #include "rlx/backend/webgpu/gpu.h"
 #include "rlx/backend/webgpu/native_api.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // Memory that is used again: a read in the steady state allocates nothing.
 using Pool = std::shared_ptr<std::pmr::memory_resource>;
@@ -123,4 +123,4 @@ class Events : public std::enable_shared_from_this<Events> {
   std::vector<capi::Future> given_up_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -5,7 +5,7 @@
 
 #include "rlx/backend/webgpu/native_test_util.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 namespace {
 
 class NativeGpuFailureTest : public NativeGpuTest {};
@@ -177,4 +177,4 @@ TEST(NativeAdapters, AMissingDriverIsNamed) {
 }
 
 }  // namespace
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

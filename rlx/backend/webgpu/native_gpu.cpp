@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 
@@ -280,4 +280,4 @@ Gpu::Counters NativeGpu::counters() const {
           counters_->bytes_allocated};
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

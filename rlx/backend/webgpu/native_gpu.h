@@ -14,7 +14,7 @@
 #include "rlx/backend/webgpu/native_api.h"
 #include "rlx/backend/webgpu/native_events.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // Library, instance and adapter; the device of each Gpu keeps it alive.
 struct AdapterCore {
@@ -204,4 +204,4 @@ class NativeGpu final : public Gpu {
   std::map<std::pair<std::vector<BindingAccess>, uint64_t>, std::shared_ptr<const Layout>> layouts_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -1,7 +1,7 @@
 // Gpu over the C API: pipelines, their layouts, bind groups.
 #include "rlx/backend/webgpu/native_gpu.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 
@@ -212,4 +212,4 @@ BindGroupPtr NativeGpu::create_bind_group(const Pipeline& pipeline,
   return group;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -4,7 +4,7 @@
 
 #include "rlx/backend/webgpu/native_gpu.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 constexpr uint32_t kQueriesPerSet = 4096;  // WebGPU's limit; two per dispatch
@@ -211,4 +211,4 @@ Ticket NativeGpu::submit(std::span<const Command> commands, const SubmitOptions&
   return ticket;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -4,7 +4,7 @@
 
 #include "rlx/backend/webgpu/native_test_util.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 namespace {
 
 TEST_P(NativeGpuTest, TheAdapterDescribesItself) {
@@ -213,4 +213,4 @@ TEST(NativeAdapters, ChoosingADriverLeavesTheEnvironmentAlone) {
 }
 
 }  // namespace
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

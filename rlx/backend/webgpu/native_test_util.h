@@ -13,7 +13,7 @@
 
 #include "rlx/backend/webgpu/native.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 inline std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
@@ -184,4 +184,4 @@ inline std::string driver_name(const testing::TestParamInfo<std::string>& info) 
   return "Driver" + std::to_string(info.index);
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

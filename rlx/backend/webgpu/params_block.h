@@ -8,7 +8,7 @@
 #include "rlx/backend/webgpu/gpu.h"
 #include "rlx/backend/webgpu/image_needs.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class ParamsBlock {
  public:
@@ -49,4 +49,4 @@ class ParamsBlock {
   BufferPtr buffer_;                         // zeros at first, as both of those are
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -1,6 +1,6 @@
 #include "rlx/backend/webgpu/pipelines.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 std::optional<PipelineList> Pipelines::get(const std::shared_ptr<Gpu>& gpu,
                                            const std::vector<const image::Kernel*>& kernels,
@@ -119,4 +119,4 @@ std::string map_error(const image::Kernel& kernel, const std::string& message) {
   return message;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -15,7 +15,7 @@
 #include "rlx/backend/webgpu/tickets.h"
 #include "rlx/image/image.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 using PipelineList = std::vector<PipelinePtr>;
 
@@ -66,4 +66,4 @@ class Pipelines : public std::enable_shared_from_this<Pipelines> {
 // "softmax.wgsl:12:5: ..." for the compiler's "...:47:5 ..." about the whole module.
 std::string map_error(const image::Kernel& kernel, const std::string& message);
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 using image::Access;
 using image::kNone;
@@ -233,4 +233,4 @@ void Recorder::forget() {
   dispatches_ = 0;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -6,7 +6,7 @@
 
 #include "rlx/backend/webgpu/resources.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // Takes what was recorded.
 class Queue {
@@ -75,4 +75,4 @@ class Recorder {
   Readback readback_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

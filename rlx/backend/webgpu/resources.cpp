@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 using image::Kind;
 using image::ValueId;
@@ -146,4 +146,4 @@ const BufferPtr& Resources::staging(uint64_t bytes) {
   return staging_;
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -14,7 +14,7 @@
 #include "rlx/backend/webgpu/params_block.h"
 #include "rlx/plan/memory_plan.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class Resources {
  public:
@@ -82,4 +82,4 @@ class Resources {
   uint64_t generation_ = 1;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

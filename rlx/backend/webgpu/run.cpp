@@ -5,7 +5,7 @@
 #include "rlx/base/clock.h"
 #include "rlx/image/storage.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 using image::Kind;
 using image::kNone;
@@ -269,4 +269,4 @@ void Run::write(const image::Write& each) {
   states_.submitted();
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -9,7 +9,7 @@
 #include "rlx/backend/webgpu/recorder.h"
 #include "rlx/backend/webgpu/states.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // The values that the host holds, by place, and the tensors of weights and constants, by value.
 struct HostValues {
@@ -78,4 +78,4 @@ class Run {
   const Recorder::Readback* readback_ = nullptr;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

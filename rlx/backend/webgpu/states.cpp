@@ -2,7 +2,7 @@
 
 #include "rlx/backend/binding.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 States::States(const image::Image& image) : image_(image), states_(image.states.size()) {
   for (size_t i = 0; i < states_.size(); ++i) {
@@ -91,4 +91,4 @@ void States::refuse(const std::vector<size_t>& states) const {
        " must be written or reset before use: ", states_[states.front()].why);
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

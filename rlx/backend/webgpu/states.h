@@ -9,7 +9,7 @@
 #include "rlx/base/error.h"
 #include "rlx/image/image.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class States {
  public:
@@ -61,4 +61,4 @@ class States {
   std::vector<State> states_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 namespace {
 // Another thread is in the middle of a callback: it will open or close an entry, and tells so.
@@ -117,4 +117,4 @@ void Tickets::rethrow() {
   if (thrown) std::rethrow_exception(thrown);
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

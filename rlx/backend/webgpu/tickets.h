@@ -11,7 +11,7 @@
 
 #include "rlx/backend/webgpu/gpu.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class Tickets {
  public:
@@ -52,4 +52,4 @@ class Tickets {
   std::exception_ptr thrown_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

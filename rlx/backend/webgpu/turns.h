@@ -5,7 +5,7 @@
 #include <functional>
 #include <mutex>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // Whose turn it is with an executor: one thread's, until it says so, or that of an asynchronous
 // call, which ends only while somebody waits for the device.
@@ -57,4 +57,4 @@ class Turns {
   bool taken_ = false, asynchronous_ = false;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 class UserCalls {
  public:
@@ -55,4 +55,4 @@ class UserCalls {
   std::exception_ptr thrown_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -2,7 +2,7 @@
 
 #include "rlx/backend/webgpu/executor.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 WebGpuDevice::~WebGpuDevice() {
 #ifndef __EMSCRIPTEN__
@@ -59,4 +59,4 @@ void WebGpuDevice::wait_until(const std::function<bool()>& done) {
   tickets_->rethrow();
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

@@ -9,7 +9,7 @@
 #include "rlx/backend/backend.h"
 #include "rlx/backend/webgpu/logical_device.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 // Makes logical devices of one adapter; native and web each have their own.
 using OpenGpu = std::function<std::shared_ptr<Gpu>()>;
@@ -38,4 +38,4 @@ class WebGpuDevice : public Backend, public std::enable_shared_from_this<WebGpuD
   std::shared_ptr<LogicalDevice> logical_;
 };
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

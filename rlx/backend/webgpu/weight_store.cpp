@@ -4,7 +4,7 @@
 
 #include "rlx/image/storage.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 uint64_t device_bytes(DType dtype, int64_t count, const DeviceTraits& traits) {
   return std::max<uint64_t>(whole_words(count * device_storage(dtype, traits).bytes), 4);
@@ -57,4 +57,4 @@ size_t WeightStore::size() const {
       stored_.begin(), stored_.end(), [](const auto& entry) { return !entry.second.expired(); }));
 }
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

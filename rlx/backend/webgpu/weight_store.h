@@ -9,11 +9,11 @@
 #include <tuple>
 #include <vector>
 
-#include "rlx/backend/report.h"
 #include "rlx/backend/webgpu/gpu.h"
+#include "rlx/base/report.h"
 #include "rlx/image/image.h"
 
-namespace rlx::webgpu {
+namespace rlx::detail::webgpu {
 
 struct StoredWeight {
   BufferPtr buffer;
@@ -46,4 +46,4 @@ inline uint64_t whole_words(int64_t bytes) { return static_cast<uint64_t>((bytes
 void upload(Gpu& gpu, Buffer& buffer, const Tensor& tensor, const std::string& what,
             std::vector<std::byte>& scratch, Counters& counters);
 
-}  // namespace rlx::webgpu
+}  // namespace rlx::detail::webgpu

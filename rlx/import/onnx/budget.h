@@ -1,24 +1,12 @@
-// What an import may take. A file of a hundred bytes can ask for a million nodes: functions that
-// call functions, loops that are written out, a sequence of as many parts. So each count has a
-// limit that grows with the size of the file, and what is beyond it is an Error.
+// What is left of the budget of an import.
 #pragma once
 
 #include <cstdint>
 
+#include "rlx/import/onnx/import.h"
+
 namespace rlx::onnx {
 
-struct ImportBudget {
-  struct Allowance {
-    int64_t always = 0, per_byte = 0;  // of the model and of the files its tensors are in
-  };
-  Allowance nodes = {32768, 4};       // of the graph, its bodies, what functions stand for
-  Allowance iterations = {16384, 1};  // of loops that are written out
-  Allowance elements = {int64_t{1} << 22, 64};   // of tensors that the import computes
-  Allowance dim_parts = {int64_t{1} << 18, 64};  // terms, symbols and functions of dims
-  int depth = 64;                                // of functions and bodies within each other
-};
-
-// What is left of a budget.
 class Spending {
  public:
   Spending(const ImportBudget& budget, int64_t file_bytes);

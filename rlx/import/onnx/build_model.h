@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rlx/import/onnx/import.h"
+#include "rlx/import/onnx/import_model.h"
 
 namespace rlx::onnx {
 

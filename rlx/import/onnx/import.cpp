@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "rlx/import/onnx/import_model.h"
 #include "rlx/import/onnx/site.h"
 #include "rlx/import/onnx/sources.h"
 #include "rlx/ir/known.h"
@@ -371,6 +372,11 @@ rlx::Graph load_onnx(const std::string& path, const ImportOptions& options) {
     if (error.kind() != ErrorKind::io) error.add_note("while importing " + path);
     throw;
   }
+}
+
+rlx::Graph parse_onnx(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source,
+                      const ImportOptions& options) {
+  return import_model(parse_model(bytes, std::move(keep_alive), source, ""), options);
 }
 
 }  // namespace rlx::onnx

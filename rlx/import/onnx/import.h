@@ -1,13 +1,29 @@
 // ONNX models as graphs of rlx.
 #pragma once
 
+#include <cstddef>
+#include <map>
+#include <span>
 #include <string>
 
-#include "rlx/import/onnx/budget.h"
-#include "rlx/import/onnx/model.h"
-#include "rlx/ir/graph.h"
+#include "rlx/base/file_options.h"
+#include "rlx/ir/value.h"
 
 namespace rlx::onnx {
+
+// What an import may take. A file of a hundred bytes can ask for a million nodes: functions that
+// call functions, loops that are written out, a sequence of as many parts. So each count has a
+// limit that grows with the size of the file, and what is beyond it is an Error.
+struct ImportBudget {
+  struct Allowance {
+    int64_t always = 0, per_byte = 0;  // of the model and of the files its tensors are in
+  };
+  Allowance nodes = {32768, 4};       // of the graph, its bodies, what functions stand for
+  Allowance iterations = {16384, 1};  // of loops that are written out
+  Allowance elements = {int64_t{1} << 22, 64};   // of tensors that the import computes
+  Allowance dim_parts = {int64_t{1} << 18, 64};  // terms, symbols and functions of dims
+  int depth = 64;                                // of functions and bodies within each other
+};
 
 // What comes for an input that is a sequence or an optional.
 struct ElementTypes {
@@ -53,7 +69,10 @@ class UnknownInput : public Error {
 std::string element_name(const std::string& sequence, size_t k);
 
 // The graph of a model. Operators that rlx cannot express are all named in one Error.
-rlx::Graph import_model(const Model& model, const ImportOptions& options = {});
 rlx::Graph load_onnx(const std::string& path, const ImportOptions& options = {});
+// The same from bytes that `keep_alive` owns, which have no data outside; `source` is their name in
+// messages.
+rlx::Graph parse_onnx(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source,
+                      const ImportOptions& options = {});
 
 }  // namespace rlx::onnx

@@ -1,8 +1,7 @@
-#include "rlx/import/onnx/import.h"
-
 #include <gtest/gtest.h>
 
 #include "rlx/import/onnx/build_model.h"
+#include "rlx/import/onnx/import_model.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/testing.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rlx/base/error.h"
 #include "rlx/tensor/strings.h"
 
 namespace rlx::onnx {

@@ -116,8 +116,8 @@ Tensor padded_strings(const std::string& name, const Shape& shape,
 // and mapped. A wrong file is an Error of kind invalid_model that names the byte.
 Model read_model(const std::string& path, const FileOptions& options = {});
 // The same from bytes that `keep_alive` owns. `folder`: where external data may be; empty: nowhere.
-Model parse_model(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-                  const std::string& source, const std::string& folder);
+Model parse_model(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source,
+                  const std::string& folder);
 // A tensor by itself, as the test suites of ONNX keep them.
 TensorData read_tensor(const std::string& path);
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/import/onnx/import.h"
+#include "rlx/import/onnx/import_model.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/testing.h"
 

@@ -8,8 +8,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-         std::string source, std::string folder, const FileOptions& options = {})
+  Reader(std::span<const std::byte> bytes, Keep keep_alive, std::string source, std::string folder,
+         const FileOptions& options = {})
       : wire_(bytes, std::move(source)),
         tensors_(wire_, std::move(keep_alive), std::move(folder), options) {}
 
@@ -313,8 +313,8 @@ std::string folder_of(const std::string& path) {
 
 }  // namespace
 
-Model parse_model(std::span<const std::byte> bytes, std::shared_ptr<const void> keep_alive,
-                  const std::string& source, const std::string& folder) {
+Model parse_model(std::span<const std::byte> bytes, Keep keep_alive, const std::string& source,
+                  const std::string& folder) {
   return Reader(bytes, std::move(keep_alive), source, folder).model();
 }
 

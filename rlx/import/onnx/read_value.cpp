@@ -10,7 +10,7 @@ using Kind = TypeInfo::Kind;
 
 class ValueReader {
  public:
-  ValueReader(std::string source, std::shared_ptr<const void> keep_alive, ValueData& into)
+  ValueReader(std::string source, Keep keep_alive, ValueData& into)
       : source_(std::move(source)), keep_alive_(std::move(keep_alive)), into_(into) {}
 
   void read(data_view bytes, const TypeInfo& type) {
@@ -46,7 +46,7 @@ class ValueReader {
   }
 
   std::string source_;
-  std::shared_ptr<const void> keep_alive_;
+  Keep keep_alive_;
   ValueData& into_;
 };
 

@@ -148,8 +148,7 @@ TensorData TensorReader::assemble(Raw& raw) {
 }
 
 Tensor TensorReader::of_bytes(const Raw& raw, DType dtype, int64_t count,
-                              std::span<const std::byte> bytes,
-                              const std::shared_ptr<const void>& owner) const {
+                              std::span<const std::byte> bytes, const Keep& owner) const {
   const auto needed = static_cast<size_t>(count) * static_cast<size_t>(bytes_of(dtype));
   if (bytes.size() != needed)
     wire_.fail_at(raw.offset, "tensor '", raw.data.name, "' needs ", needed,

@@ -14,7 +14,7 @@ namespace rlx::onnx {
 class TensorReader {
  public:
   // Tensors are views of what `keep_alive` owns. `folder`: where external data may be.
-  TensorReader(const Wire& wire, std::shared_ptr<const void> keep_alive, std::string folder,
+  TensorReader(const Wire& wire, Keep keep_alive, std::string folder,
                const FileOptions& options = {})
       : wire_(wire),
         keep_alive_(std::move(keep_alive)),
@@ -32,13 +32,13 @@ class TensorReader {
   int64_t count_of(const Raw& raw) const;
   TensorData assemble(Raw& raw);
   Tensor of_bytes(const Raw& raw, DType dtype, int64_t count, std::span<const std::byte> bytes,
-                  const std::shared_ptr<const void>& owner) const;
+                  const Keep& owner) const;
   Tensor of_numbers(const Raw& raw, DType dtype, int64_t count) const;
   int64_t number_in(const Raw& raw, const char* key, int64_t otherwise) const;
   Tensor external(const Raw& raw, DType dtype, int64_t count);
 
   const Wire& wire_;
-  std::shared_ptr<const void> keep_alive_;
+  Keep keep_alive_;
   std::string folder_;
   FileOptions options_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <set>
 #include <string>
+#include <vector>
 
 namespace rlx {
 
@@ -27,9 +27,15 @@ struct DeviceTraits {
   int64_t storage_alignment = 256;  // of binding offsets
   int64_t uniform_alignment = 256;
 
-  std::set<std::string> reads_views = {};  // of the host: calls that need no copy of a view
+  // Of the host: calls that need no copy of a view, by name.
+  std::vector<std::string> reads_views = {};
 
   bool operator==(const DeviceTraits&) const = default;
+  bool reads_views_of(const std::string& op) const {
+    for (const std::string& each : reads_views)
+      if (each == op) return true;
+    return false;
+  }
   bool on_host() const { return device_class == DeviceClass::host; }
 };
 

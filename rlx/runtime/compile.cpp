@@ -1,0 +1,94 @@
+// From a graph to an image, and from an image to a program.
+
+#include <optional>
+
+#include "rlx/backend/cpu/fast_ops.h"
+#include "rlx/base/error.h"
+#include "rlx/compile/build_image.h"
+#include "rlx/image/verify.h"
+#include "rlx/lower/references.h"
+#include "rlx/passes/fuse.h"
+#include "rlx/passes/passes.h"
+#include "rlx/runtime/internals.h"
+
+namespace rlx {
+
+using namespace detail;
+namespace {
+
+// What the CPU does fast, before the references.
+image::Implementations implementations_of(const OpSet& ops) {
+  image::Implementations table = fast_implementations();
+  for (auto& [op, list] : references(ops))
+    table[op].insert(table[op].end(), list.begin(), list.end());
+  return table;
+}
+
+void prepare_with(const Device& device, const Image& image, image::Implementations implementations,
+                  int64_t memory_budget, Receive<Program> done) {
+  try {
+    image::check_device(image.data(), device.traits());
+  } catch (const Error& error) {
+    return done(error);
+  }
+  const auto state = std::make_shared<detail::ProgramState>();
+  state->device = device;
+  const auto kept = std::make_shared<const Image>(image);
+  state->image = {kept, &kept->data()};
+  PrepareOptions options{state->image,
+                         std::make_shared<const image::Implementations>(std::move(implementations)),
+                         memory_budget};
+  detail::backend_of(device)->prepare_async(
+      std::move(options), [state, done = std::move(done)](Result<ExecutablePtr> made) {
+        if (!made.ok()) return done(made.error());
+        state->executable = made.take();
+        done(Program(state));
+      });
+}
+
+}  // namespace
+
+void prepare_async(const Device& device, const Image& image, const OpSet& ops,
+                   int64_t memory_budget, Receive<Program> done) {
+  prepare_with(device, image, implementations_of(ops), memory_budget, std::move(done));
+}
+
+Program prepare(const Device& device, const Image& image, const OpSet& ops, int64_t memory_budget) {
+  return wait_for<Program>(*detail::backend_of(device), [&](Receive<Program> done) {
+    prepare_async(device, image, ops, memory_budget, std::move(done));
+  });
+}
+
+Image compile_image(const Graph& graph, const CompileOptions& options) {
+  verify(graph);
+  const LowerOptions lower_options{{options.choices}, options.strict};
+  const DeviceTraits& traits = options.device.traits();
+  if (!options.optimise) return detail::image_of(build_image(graph, traits, lower_options));
+  const Graph smaller = run_passes(graph);
+  if (traits.on_host()) return detail::image_of(build_image(smaller, traits, lower_options));
+  const Graph grouped = fuse(smaller, traits, lower_options.choices);
+  return detail::image_of(build_image(grouped, traits, lower_options));
+}
+
+void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done) {
+  std::optional<Error> failure;
+  std::optional<Image> image;
+  image::Implementations implementations;
+  try {
+    image = compile_image(graph, options);
+    implementations = implementations_of(ops_of(graph));
+  } catch (const Error& error) {
+    failure = error;
+  }
+  if (failure) return done(*failure);
+  prepare_with(options.device, *image, std::move(implementations), options.memory_budget,
+               std::move(done));
+}
+
+Program compile(const Graph& graph, const CompileOptions& options) {
+  return wait_for<Program>(*detail::backend_of(options.device), [&](Receive<Program> done) {
+    compile_async(graph, options, std::move(done));
+  });
+}
+
+}  // namespace rlx

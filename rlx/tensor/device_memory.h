@@ -1,0 +1,16 @@
+// Memory of a device that holds one tensor.
+#pragma once
+
+#include "rlx/tensor/tensor.h"
+
+namespace rlx {
+
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  // device_lost when its device is gone.
+  virtual void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) = 0;
+  virtual Tensor read(DType dtype, const Shape& shape) = 0;  // waits
+};
+
+}  // namespace rlx
