@@ -12,22 +12,18 @@ namespace {
 
 enum class Kind { sum, product };
 
-size_t axis_in(std::string_view op, const Attrs& attrs, const TensorType& x) {
-  return axis_of(op, attrs.get<int64_t>("axis"), x);
-}
-
 Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   require(is_float(x.dtype) || is_integer(x.dtype), site.op.name,
           ": takes floats or integers, got ", x);
-  axis_in(site.op.name, site.attrs, x);
+  axis_of(site);
   return {x};
 }
 
 template <class T, class Read, class Write>
 void scan_rows(Kind kind, const ReferenceSite& site, Read read, Write write) {
   const Tensor& x = site.in(0);
-  const ConcreteRows rows(x.shape(), axis_in(site.op.name, site.attrs, x.type()));
+  const ConcreteRows rows(x.shape(), axis_of(site));
   const bool exclusive = site.attrs.get<bool>("exclusive"),
              reverse = site.attrs.get<bool>("reverse");
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -97,8 +93,7 @@ template <Kind kKind>
 Steps lower(const LowerSite& site) {
   const DType dtype = site.in(0).dtype;
   if (is_wide_integer(dtype)) return site.wide_integers_on_host();
-  const Chunked chunks =
-      chunked(Rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0))));
+  const Chunked chunks = chunked(Rows(site.in(0).shape, axis_of(site)));
   const bool exclusive = site.attrs().get<bool>("exclusive"),
              reverse = site.attrs().get<bool>("reverse"), add = kKind == Kind::sum;
   const auto functions = [&](const char* before) {

@@ -126,12 +126,6 @@ constexpr const char* kPutResults = R"(fn put(row: u32, place: u32, key: u32, in
 
 Variants sort_variants() { return {"sort.variant", 3}; }
 
-Types sorted_types(const TensorType& x, size_t axis, const Dim& keep) {
-  TensorType values = x;
-  values.shape[axis] = keep;
-  return {values, i64(values.shape)};
-}
-
 void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
   const Tensor& x = site.in(0);
   if (is_float(x.dtype())) {

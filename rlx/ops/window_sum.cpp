@@ -9,14 +9,10 @@
 namespace rlx {
 namespace {
 
-size_t axis_in(const Attrs& attrs, const TensorType& x) {
-  return axis_of("window_sum", attrs.get<int64_t>("axis"), x);
-}
-
 Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   require(is_float(x.dtype), "window_sum: takes floats, got ", x);
-  axis_in(site.attrs, x);
+  axis_of(site);
   const int64_t before = site.attrs.get<int64_t>("before"),
                 after = site.attrs.get<int64_t>("after");
   require(before >= 0 && after >= 0, "window_sum: before ", before, " and after ", after,
@@ -26,7 +22,7 @@ Types infer(const InferSite& site) {
 
 void reference(const ReferenceSite& site) {
   const Tensor& x = site.in(0);
-  const ConcreteRows rows(x.shape(), axis_in(site.attrs, x.type()));
+  const ConcreteRows rows(x.shape(), axis_of(site));
   const int64_t before = site.attrs.get<int64_t>("before"),
                 after = site.attrs.get<int64_t>("after");
   for (int64_t row = 0; row < rows.count; ++row)
@@ -40,7 +36,7 @@ void reference(const ReferenceSite& site) {
 }
 
 Steps lower(const LowerSite& site) {
-  const Rows rows(site.in(0).shape, axis_in(site.attrs(), site.in(0)));
+  const Rows rows(site.in(0).shape, axis_of(site));
   const auto reach = [&](const char* name) {  // no further than a kernel counts
     return Dim(std::min<int64_t>(site.attrs().get<int64_t>(name), INT32_MAX));
   };
