@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

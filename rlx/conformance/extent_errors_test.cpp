@@ -4,7 +4,15 @@
 
 #include "rlx/conformance/test_devices.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_random.h"
+#include "rlx/ops/ops_resize.h"
+#include "rlx/ops/ops_rope.h"
+#include "rlx/ops/ops_scatter.h"
+#include "rlx/ops/ops_sort.h"
+#include "rlx/ops/ops_vision.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

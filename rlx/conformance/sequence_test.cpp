@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "rlx/conformance/device_test.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
+#include "rlx/ops/ops_recurrent.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

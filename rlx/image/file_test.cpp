@@ -11,9 +11,9 @@
 #include "rlx/conformance/runner.h"
 #include "rlx/image/verify.h"
 #include "rlx/import/test_folder.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
 #include "rlx/passes/passes.h"
 #include "rlx/testing.h"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "rlx/codegen/shards.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_search.h"
 #include "rlx/ops/row_kernel.h"
 
 namespace rlx {

@@ -8,7 +8,8 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/strided.h"
 
 namespace rlx {

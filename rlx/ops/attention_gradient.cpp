@@ -6,7 +6,8 @@
 
 #include "rlx/ops/attention.h"
 #include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

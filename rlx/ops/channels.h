@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ir/graph.h"
 
 namespace rlx {
 

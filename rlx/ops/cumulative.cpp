@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
 
 namespace rlx {
 namespace {

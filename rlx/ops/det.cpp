@@ -3,7 +3,8 @@
 #include <cmath>
 #include <utility>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_solve.h"
 
 namespace rlx {
 namespace {

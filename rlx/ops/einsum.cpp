@@ -7,7 +7,8 @@
 #include <optional>
 #include <set>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_einsum.h"
 
 namespace rlx {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_fill.h"
 
 namespace rlx {
 namespace {

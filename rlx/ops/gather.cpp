@@ -9,7 +9,8 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_scatter.h"
 #include "rlx/ops/places.h"
 #include "rlx/ops/strided.h"
 #include "rlx/ops/views.h"

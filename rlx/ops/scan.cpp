@@ -3,7 +3,9 @@
 
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
 
 namespace rlx {
 namespace {

@@ -8,7 +8,8 @@
 //     the first batch_dims dims of all operands go along.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_scatter.h"
 #include "rlx/ops/scattering.h"
 #include "rlx/ops/views.h"
 

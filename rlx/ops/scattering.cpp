@@ -6,7 +6,7 @@
 #include "rlx/codegen/each_element.h"
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/sorting.h"
 #include "rlx/ops/strided.h"
 #include "rlx/ops/views.h"

@@ -2,7 +2,7 @@
 // expressions over symbols, so nothing is computed for them.
 
 #include "rlx/codegen/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 

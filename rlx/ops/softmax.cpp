@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/row_kernel.h"
 
 namespace rlx {

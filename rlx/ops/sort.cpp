@@ -3,7 +3,8 @@
 // equals the one with the lower index comes first. NaN is the largest.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_sort.h"
 #include "rlx/ops/sorting.h"
 
 namespace rlx {

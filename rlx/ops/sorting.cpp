@@ -5,7 +5,8 @@
 #include <numeric>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_sort.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

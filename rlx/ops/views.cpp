@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "rlx/codegen/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 

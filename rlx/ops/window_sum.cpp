@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
 
 namespace rlx {
 namespace {

@@ -10,7 +10,8 @@
 #include "rlx/conformance/device_test.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

@@ -12,7 +12,8 @@
 
 #include "rlx/backend/webgpu/webgpu_device.h"
 #include "rlx/conformance/device_test.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
 #include "rlx/testing.h"
 
 namespace rlx {

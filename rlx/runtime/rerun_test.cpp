@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/device_test.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

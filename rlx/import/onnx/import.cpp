@@ -8,7 +8,7 @@
 #include "rlx/import/onnx/site.h"
 #include "rlx/import/onnx/sources.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ir/graph.h"
 
 namespace rlx::onnx {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "rlx/import/onnx/import.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ir/graph.h"
 
 namespace rlx::onnx {
 
