@@ -16,7 +16,7 @@ set(common_headers
   <algorithm> <functional> <map> <memory> <optional> <set> <sstream> <string> <variant> <vector>)
 set(ops_headers ${common_headers} <rlx/ir/graph.h> <rlx/lower/site.h>)
 set(tables_headers ${ops_headers})
-file(WRITE ${PROJECT_BINARY_DIR}/precompiled.cpp "")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")  # not touched where it is there
 foreach(headers common ops tables)
   add_library(rlx_precompiled_${headers} OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
   target_include_directories(rlx_precompiled_${headers} PRIVATE ${PROJECT_SOURCE_DIR})

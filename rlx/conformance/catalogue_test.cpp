@@ -76,7 +76,7 @@ TEST(Catalogue, KernelsAreByteForByteWhatTheyWere) {
                                << joined(changed, "\n");
   const std::string text = golden.str();
   EXPECT_EQ(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), lines)
-      << "kernels.golden has ops that are gone: tools/generate";
+      << "kernels.golden has other ops than the catalogue: tools/generate";
 }
 
 bool can_stand_for_others(const OpCase& row) {
