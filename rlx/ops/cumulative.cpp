@@ -58,8 +58,8 @@ struct Chunked {
   Dim rows, length, stride, chunks, chunk_length;
 };
 
-// Many rows keep a device busy, and short ones are soon done; else lanes share a row, and about as
-// many as each then has to do.
+// One invocation per row where there are many rows or rows are short. Otherwise a row is split into
+// about sqrt(length) chunks, so that there are about as many chunks as elements in a chunk.
 Chunked chunked(const Rows& rows) {
   constexpr int64_t kShort = 256, kManyRows = 4096, kUnknown = 256;
   const bool many = rows.count.is_number() && rows.count.number() >= kManyRows;
@@ -128,8 +128,8 @@ Gradients sum_gradient(const GradientSite& site) {
                  !attrs.get<bool>("reverse"))};
 }
 
-// dx_i is the sum over the later k of dy_k y_k / x_i. Where x_i is the row's first 0, y_k is taken
-// with a 1 in its place; behind that 0 there is nothing.
+// dx_i is the sum over the later k of dy_k y_k / x_i. Where x_i is the first 0 of its row, y_k is
+// computed with x_i replaced by 1; elements after the first 0 have no gradient.
 Gradients product_gradient(const GradientSite& site) {
   const Value x = site.in(0), dy = site.dy(), zero = scalar(x, 0), one = scalar(x, 1);
   const int64_t axis = site.attrs().get<int64_t>("axis");

@@ -30,7 +30,7 @@ Value moved_axis(Value x, size_t axis, bool to_front) {
   return transpose(x, order);
 }
 
-// The body with the iteration, which a scan does not tell it, in front.
+// The body with the iteration, which a scan's body does not take, as its first input.
 Graph with_iteration(const Graph& body) {
   Graph graph;
   graph.input("iteration", i64({}));

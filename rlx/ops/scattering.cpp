@@ -60,9 +60,9 @@ bool needs_wide(const LowerSite& site, const Reduction& reduction) {
 
 enum Variant : int64_t { in_order = 0, all_at_once = 1, sorted = 2 };
 
-// One column after the other pays where there are many of them, or few steps in each. Sums of
-// floats that must always be alike are not taken as atomics happen to meet, but from sorted places:
-// unless the device is a CPU, whose one lane is done before a sort is.
+// In order, one invocation per column, where there are many columns or few steps in each. Sums of
+// floats that must be deterministic cannot use atomics, whose order varies: they are computed from
+// sorted places. On a CPU one lane in order is faster than a sort.
 int64_t choose_variant(const LowerSite& site, const Scattering& scattering,
                        const Reduction& reduction) {
   const bool order_matters = reduction.grows && is_float(site.out().dtype);
@@ -239,7 +239,8 @@ Gradients scatter_gradient(const GradientSite& site, const ScatterForm& form) {
     return {share * x_is, std::nullopt, gather(share) * update_is};
   }
   require(reduction == "none", form.name, ": has no gradient with reduction ", reduction);
-  // Of duplicates only the last has a part in the result: the one whose number is found there.
+  // Of duplicates only the last contributes. Scattering the updates' numbers shows which one that
+  // is.
   const Dims& shape = updates.shape();
   const Value numbers = reshape(counting(x, count(shape), DType::i32), shape);
   const Value winners = scatter(zeros(numbers, x.shape()), numbers, "none");

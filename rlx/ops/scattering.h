@@ -1,18 +1,18 @@
-// What the ops that write elements where indices say share: how an update meets what is there.
+// What the scatter ops share: how an update is combined with the element at its place.
 #pragma once
 
 #include "rlx/ops/places.h"
 
 namespace rlx {
 
-// The updates as [outer, steps, inner]: only those of one column can meet at a place, but where the
-// indices are tuples.
+// The updates as [outer, steps, inner]. Only updates of one column can have the same place, except
+// where the indices are tuples.
 struct Scattering {
   Places places;
   Dim columns, steps, inner;
 };
 
-// What one of these ops is beside that: how it names places.
+// What one of these ops adds to that: how its indices name places.
 struct ScatterForm {
   const char *name, *onnx;
   const char* attr;  // an integer of which the places depend

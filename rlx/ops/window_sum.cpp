@@ -54,7 +54,7 @@ Steps lower(const LowerSite& site) {
   };
 }
 
-// What an element is summed into are those whose window has it: the window turned round.
+// An element is part of the windows of its neighbours: the gradient sums over the mirrored window.
 Gradients gradient(const GradientSite& site) {
   const Attrs& attrs = site.attrs();
   return {window_sum(site.dy(), attrs.get<int64_t>("axis"), attrs.get<int64_t>("after"),
