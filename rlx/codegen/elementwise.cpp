@@ -42,7 +42,7 @@ bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
   return shards || large.empty();
 }
 
-// A parameter of the operands' own type: next to integers it is one, within their range.
+// A parameter in the type of the operands: for integers it is converted, within their range.
 Param scalar_param(const std::string& name, double value, DType dtype) {
   if (!is_integer(dtype)) return Param(name, value);
   Tensor whole(is_signed_integer(dtype) ? DType::i32 : DType::u32, {});
@@ -95,7 +95,8 @@ Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
   dispatch.writes_words = storage.elements_per_word > 1;
   if (dispatch.writes_words) dispatch.constants.push_back({"PER_WORD", storage.elements_per_word});
   if (!shard(dispatch, count(formula.result.shape), traits) && dispatch.writes_words) {
-    // Its blocks do not end with words: stored element by element, and packed by a step of its own.
+    // Its blocks do not end at word boundaries: elements are stored one by one, and another step
+    // packs them.
     dispatch.writes_words = false;
     dispatch.params = formula.params;
     dispatch.repeat = 1;
