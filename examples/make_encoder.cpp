@@ -6,7 +6,9 @@
 #include <random>
 
 #include "rlx/import/rlx_file.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_norm.h"
 
 using namespace rlx;
 

@@ -5,7 +5,7 @@
 
 #include "devices.h"
 #include "rlx/lower/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/runtime/program.h"
 
 using namespace rlx;

@@ -90,6 +90,36 @@ TEST(Architecture, OnlyOpsAndOneTablePerBackendNameAnOp) {
   }
 }
 
+// Whoever adds an op edits the header of its family, and everything that includes it is compiled
+// again.
+TEST(Architecture, AFamilyOfOpsIsIncludedByFewFiles) {
+  constexpr size_t kMost = 12;
+  const std::string all = read(kSource / "rlx/ops/ops.h");
+  const std::string include = "#include \"rlx/ops/";
+  std::map<std::string, std::set<std::string>> files;  // that include a header
+  for (const auto& entry : fs::recursive_directory_iterator(kSource / "rlx")) {
+    const std::string name = fs::relative(entry.path(), kSource).generic_string();
+    if (name.rfind("rlx/ops/ops_", 0) == 0)
+      EXPECT_NE(all.find(name), std::string::npos) << "ops.h does not include " << name;
+    const fs::path extension = entry.path().extension();
+    if (name == "rlx/ops/ops.h" || (extension != ".cpp" && extension != ".h")) continue;
+    std::istringstream lines(read(entry.path()));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.rfind(include + "ops.h\"", 0) == 0 || line.rfind(include + "ops_", 0) == 0)
+        files[line.substr(include.size(), line.rfind('"') - include.size())].insert(name);
+    }
+  }
+  ASSERT_GE(files.size(), 20u);
+  EXPECT_EQ(files["ops.h"], std::set<std::string>{"rlx/rlx.h"}) << "include the families";
+  for (const auto& [header, includers] : files) {
+    if (header == "ops.h" || header == "ops_core.h") continue;  // no new op is declared there
+    EXPECT_LE(includers.size(), kMost) << header;
+    for (const std::string& name : includers)
+      EXPECT_EQ(fs::path(name).extension(), ".cpp")
+          << name << " brings " << header << " to all that include it";
+  }
+}
+
 TEST(Architecture, TheLibraryPrintsNothingAndReadsNoEnvironment) {
   for (const fs::path& file : sources()) {
     if (folder_of(file) == "cli" || folder_of(file) == "conformance") continue;

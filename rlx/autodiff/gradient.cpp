@@ -5,7 +5,7 @@
 
 #include "rlx/base/error.h"
 #include "rlx/ir/graph.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

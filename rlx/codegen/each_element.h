@@ -10,8 +10,8 @@ namespace rlx {
 // when it stores whole words.
 const char* main_of_each(bool words);
 
-// Completes a dispatch whose kernel has compute(i) and reads its operands wherever it likes. T is
-// what the result takes.
+// Completes a dispatch whose kernel has compute(i) and may read any element of its operands. T is
+// the compute type of the result.
 Dispatch each_element(Dispatch dispatch, const Operand& result, const DeviceTraits& traits);
 
 }  // namespace rlx

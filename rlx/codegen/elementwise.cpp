@@ -100,7 +100,8 @@ Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
   dispatch.writes_words = storage.elements_per_word > 1;
   if (dispatch.writes_words) dispatch.constants.push_back({"PER_WORD", storage.elements_per_word});
   if (!shard(dispatch, count(formula.result.shape), traits) && dispatch.writes_words) {
-    // Its blocks do not end with words: stored element by element, and packed by a step of its own.
+    // Its blocks do not end at word boundaries: elements are stored one by one, and another step
+    // packs them.
     dispatch.writes_words = false;
     dispatch.params = formula.params;
     dispatch.repeat = 1;

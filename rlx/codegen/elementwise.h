@@ -39,8 +39,8 @@ Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& t
 // Writes host values into a device tensor.
 Dispatch write_host_value(const HostValue& value, const Operand& to, const DeviceTraits& traits);
 
-// The stride of an axis of extent `from` as an op reads it whose result has the extent `to`: 0
-// where it is repeated, and where only the run knows that, an expression that is 0 then.
+// The stride with which an axis of extent `from` is read for a result of extent `to`: 0 where it is
+// broadcast. Where only the run knows that, an expression that is 0 if it is.
 Dim repeating_stride(const Dim& stride, const Dim& from, const Dim& to);
 
 // `operand` as seen by an op whose result has `shape`.

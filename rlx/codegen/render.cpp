@@ -51,7 +51,7 @@ std::string load_expression(const Operand& operand, const DeviceStorage& storage
   return text("extractBits(", word, ", ", shift, ", ", bits, "u)");
 }
 
-// A driver's pack2x16float may round as it likes, and makes a NaN of an infinity.
+// How a driver's pack2x16float rounds is not specified, and some turn an infinity into a NaN.
 constexpr const char* kF16Bits = R"(fn f16_bits(v: f32) -> u32 {
   let sign = (bitcast<u32>(v) >> 16u) & 0x8000u;
   let magnitude = bitcast<u32>(v) & 0x7fffffffu;

@@ -5,8 +5,8 @@
 namespace rlx {
 namespace {
 
-// The longest step a stride may be; none where that is not known. A stride that a run may choose to
-// be 0 is bounded like one that is always taken.
+// The largest value of a stride; none where that is not known. A stride that is 0 in some runs
+// counts with its value in the others.
 std::optional<int64_t> longest(const Dim& stride) {
   const Interval range = stride.range({});
   if (range.high == kUnbounded || range.low == -kUnbounded) return std::nullopt;
@@ -134,7 +134,7 @@ int64_t shard_elements(int64_t bytes, const DeviceTraits& traits) {
 }
 
 bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits) {
-  // Bounds are the graph's business; a symbol counts as unbounded here.
+  // The bounds of symbols are not known here: a symbol counts as unbounded.
   const Dim bytes = bytes_of(dtype, count(shape), traits);
   return bytes.range({}).high <= traits.max_binding_bytes;
 }

@@ -26,8 +26,8 @@ std::optional<Shards> cut(const Dims& shape, const std::vector<Operand>& operand
 Operand::Window window_of(const Operand& operand, const Shards& shards);
 Dim first_of(const Operand& operand, const Shards& shards);
 
-// Does a view of this stride count down? Strides of a symbolic extent do where they are turned
-// round.
+// Whether the stride is negative. A stride that is an expression is negative where the view is
+// reversed.
 bool runs_backwards(const Dim& stride);
 
 // The nest with neighbouring dims merged where every operand has them end to end.

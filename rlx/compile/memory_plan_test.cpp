@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/compile/build_image.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx::detail {
 namespace {

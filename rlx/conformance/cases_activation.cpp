@@ -2,7 +2,7 @@
 
 #include "rlx/conformance/unary_cases.h"
 #include "rlx/ops/activation.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
 
 namespace rlx {
 namespace {

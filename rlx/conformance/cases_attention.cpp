@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_rope.h"
 
 namespace rlx {
 namespace {

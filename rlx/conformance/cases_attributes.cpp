@@ -2,7 +2,11 @@
 // others are too large to store what they should give (oracle.h).
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_quantise.h"
+#include "rlx/ops/ops_signal.h"
 
 namespace rlx {
 namespace {

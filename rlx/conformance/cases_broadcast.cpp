@@ -2,7 +2,8 @@
 // equal, any of which may be 1.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_einsum.h"
 
 namespace rlx {
 namespace {

@@ -1,7 +1,9 @@
 // Rows for if_else, loop, while_loop and scan.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
 
 namespace rlx {
 namespace {

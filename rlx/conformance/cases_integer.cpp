@@ -1,7 +1,8 @@
 // Rows for products of bytes.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_integer.h"
 
 namespace rlx {
 namespace {

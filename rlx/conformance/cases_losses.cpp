@@ -4,7 +4,9 @@
 #include <limits>
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_loss.h"
+#include "rlx/ops/ops_quantise.h"
+#include "rlx/ops/ops_random.h"
 
 namespace rlx {
 namespace {

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
 
 namespace rlx {
 namespace {

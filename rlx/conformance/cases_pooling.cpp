@@ -1,7 +1,8 @@
 // Rows for pooling.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 
 namespace rlx {
 namespace {

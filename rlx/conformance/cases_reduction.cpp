@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_reduction.h"
 
 namespace rlx {
 namespace {

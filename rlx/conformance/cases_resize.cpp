@@ -1,7 +1,8 @@
 // Rows for resize and its gradient: every mode, rounding and way to find coordinates, up and down.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_resize.h"
 
 namespace rlx {
 namespace {

@@ -2,7 +2,8 @@
 // reverse_sequence.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_scatter.h"
 
 namespace rlx {
 namespace {

@@ -3,7 +3,10 @@
 #include <limits>
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
+#include "rlx/ops/ops_search.h"
+#include "rlx/ops/ops_sort.h"
 
 namespace rlx {
 namespace {

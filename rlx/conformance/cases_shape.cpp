@@ -2,7 +2,8 @@
 // size_of, and the compositions of views.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_rearrange.h"
 
 namespace rlx {
 namespace {

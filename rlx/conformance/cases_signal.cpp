@@ -1,7 +1,7 @@
 // Rows for signals: dft, stft, cosine_window. All are made of other ops.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_signal.h"
 
 namespace rlx {
 namespace {

@@ -1,7 +1,8 @@
 // Rows for ops on strings: normalise_text, text_to_numbers, numbers_to_text.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_text.h"
 #include "rlx/tensor/strings.h"
 
 namespace rlx {

@@ -1,7 +1,8 @@
 // Rows for pictures and boxes: grid_sample, roi_align, non_max_suppression.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_vision.h"
 
 namespace rlx {
 namespace {

@@ -4,7 +4,10 @@
 
 #include "rlx/conformance/runner.h"
 #include "rlx/conformance/test_devices.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
+#include "rlx/ops/ops_reduction.h"
+#include "rlx/ops/ops_search.h"
 
 namespace rlx {
 namespace {

@@ -6,7 +6,7 @@
 #include "rlx/conformance/random.h"
 #include "rlx/conformance/tolerance.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/pass.h"
 #include "rlx/runtime/internals.h"
 

@@ -6,7 +6,7 @@
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/runner.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/test_devices.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_linear.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

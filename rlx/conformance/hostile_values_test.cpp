@@ -9,7 +9,12 @@
 #include "rlx/conformance/runner.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_index.h"
+#include "rlx/ops/ops_linear.h"
+#include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_rearrange.h"
+#include "rlx/ops/ops_recurrent.h"
 #include "rlx/testing.h"
 
 namespace rlx {

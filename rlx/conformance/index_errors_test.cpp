@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/test_devices.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_index.h"
+#include "rlx/ops/ops_scatter.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

@@ -12,7 +12,7 @@
 #include "rlx/conformance/shrink.h"
 #include "rlx/conformance/test_devices.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ir/graph.h"
 #include "rlx/passes/pass.h"
 
 namespace rlx {

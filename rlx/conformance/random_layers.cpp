@@ -3,7 +3,26 @@
 #include <cstdint>
 
 #include "rlx/conformance/random_pool.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
+#include "rlx/ops/ops_einsum.h"
+#include "rlx/ops/ops_fill.h"
+#include "rlx/ops/ops_index.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_loss.h"
+#include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_quantise.h"
+#include "rlx/ops/ops_rearrange.h"
+#include "rlx/ops/ops_recurrent.h"
+#include "rlx/ops/ops_reduction.h"
+#include "rlx/ops/ops_resize.h"
+#include "rlx/ops/ops_rope.h"
+#include "rlx/ops/ops_scatter.h"
+#include "rlx/ops/ops_search.h"
 
 namespace rlx {
 namespace {

@@ -2,7 +2,12 @@
 #include <climits>
 
 #include "rlx/conformance/random_pool.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
+#include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_reduction.h"
+#include "rlx/ops/ops_sort.h"
 
 namespace rlx {
 namespace {

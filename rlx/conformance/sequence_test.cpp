@@ -5,7 +5,10 @@
 
 #include "rlx/conformance/device_test.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
+#include "rlx/ops/ops_recurrent.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

@@ -14,7 +14,6 @@
 #include "rlx/ir/graph.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
 #include "rlx/passes/passes.h"
 #include "rlx/testing.h"
 

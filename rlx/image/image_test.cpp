@@ -14,7 +14,7 @@
 #include "rlx/lower/references.h"
 #include "rlx/lower/site.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

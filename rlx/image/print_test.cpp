@@ -2,7 +2,7 @@
 
 #include "rlx/compile/build_image.h"
 #include "rlx/image/verify.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx::image {
 

@@ -28,7 +28,8 @@ std::vector<bool> host_only_nodes(const Graph& graph, bool is_body) {
       const Value input = node.inputs[i];
       const size_t producer = size_t(input.node);
       used[producer] = true;
-      // What the host would use but cannot compute, floats say, runs on the device all the same.
+      // A host operand that the host cannot compute (of floats, for instance) is computed on the
+      // device.
       const bool written = input.producer().host_values[size_t(input.result)].has_value();
       const bool reads = !host || (!bindable[at] && !written);
       if (reads && !is_host_operand(*node.op, i)) on_device[producer] = true;
@@ -41,8 +42,8 @@ std::vector<bool> host_only_nodes(const Graph& graph, bool is_body) {
 
 std::vector<bool> bindable_nodes(const Graph& graph, bool is_body) {
   std::vector<bool> bindable;
-  std::vector<bool> at_bind;   // the elements are there when a run is bound: no step must tell them
-  std::set<std::string> told;  // symbols that are
+  std::vector<bool> at_bind;   // the elements are known when a run is bound: no step binds them
+  std::set<std::string> told;  // the symbols that are known then
   const auto note = [&](const std::vector<Dim>& dims) {
     for (const Dim& dim : dims)
       if (const auto symbol = dim.symbol()) told.insert(*symbol);

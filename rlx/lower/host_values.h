@@ -14,7 +14,7 @@ std::vector<bool> bindable_nodes(const Graph& graph, bool is_body = false);
 // Those of them that only feed host operands: shape arithmetic, which needs no step at all.
 std::vector<bool> host_only_nodes(const Graph& graph, bool is_body = false);
 
-// Those that something needs: an output, an update, or another of them.
+// Those whose result is used: by an output, an update, or another of them.
 std::vector<bool> live_nodes(const Graph& graph);
 // A symbol that is bound while the body with this number runs: the checks of a body count only
 // then.

@@ -18,8 +18,8 @@ namespace rlx {
 using ValueId = image::ValueId;  // into Lowered::values
 using image::Access;
 
-// Here and below what copies, moves and destroys is not inline: every op would have its own copy of
-// it.
+// Constructors, assignments and destructors are not inline, here and below: every op's object file
+// would contain a copy of them.
 
 // How a kernel sees a value. A read may be a view: `shape` and `layout` then say where element i of
 // the logical tensor lies, and render generates a load that finds it.
@@ -34,7 +34,7 @@ struct Operand {
   // The operand whose buffer it is read from, where it is not bound itself: the result that has
   // taken its place.
   std::string shares = {};
-  // Which elements of the value are bound, when not all: the paths of tensors beyond the limit.
+  // Which elements of the value are bound, if not all: for tensors larger than a binding may be.
   struct Window {
     Dim first, count;
   };
@@ -112,7 +112,7 @@ struct Dispatch {
 };
 inline const char* const kShard = "dispatch.shard";
 
-// Of a whole value, or on the host of a view, into another; nothing where both are placed together.
+// Copies a whole value into another, or on the host a view. Does nothing where both share memory.
 struct Copy {
   ValueId source = -1, target = -1;
   std::optional<Operand> from = {}, to = {};  // the views
@@ -143,11 +143,11 @@ struct Fetch {
   std::string reason;
 };
 
-// Binds a symbol to what others say by now: an extent that the way through the steps decided.
+// Binds a symbol to an expression over symbols bound before: an extent that control flow decided.
 struct Bind {
   std::string symbol;
   Dim value;
-  std::vector<std::string> forget = {};  // what an iteration before has told
+  std::vector<std::string> forget = {};  // symbols an earlier iteration has bound
   bool begins_body = false;              // the symbol says that a body runs
 };
 

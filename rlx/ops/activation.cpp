@@ -5,6 +5,7 @@
 
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/lib/library.h"
+#include "rlx/ops/ops_activation.h"
 
 namespace rlx {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "rlx/codegen/shards.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_search.h"
 #include "rlx/ops/row_kernel.h"
 
 namespace rlx {
@@ -13,14 +13,10 @@ namespace {
 
 enum class Side { highest, lowest };
 
-size_t axis_in(std::string_view op, const Attrs& attrs, const TensorType& x) {
-  return axis_of(op, attrs.get<int64_t>("axis"), x);
-}
-
 Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   require(x.dtype != DType::c64, site.op.name, ": complex numbers have no order, got ", x);
-  const size_t axis = axis_in(site.op.name, site.attrs, x);
+  const size_t axis = axis_of(site);
   require(!x.shape[axis].is(0), site.op.name, ": axis ", axis, " of ", x, " has no elements");
   Dims shape = x.shape;
   if (site.attrs.get<bool>("keep"))
@@ -34,7 +30,7 @@ Types infer(const InferSite& site) {
 template <class Read, class Before>
 void find_extremes(const ReferenceSite& site, Read read, Before before) {
   const Tensor& x = site.in(0);
-  const ConcreteRows rows(x.shape(), axis_in(site.op.name, site.attrs, x.type()));
+  const ConcreteRows rows(x.shape(), axis_of(site));
   if (rows.length == 0 && rows.count > 0)
     fail(ErrorKind::invalid_input, site.op.name, ": a row of ", x.type(), " has no elements");
   const bool last = site.attrs.get<bool>("select_last");
@@ -120,7 +116,7 @@ Dispatch find(const LowerSite& site, const Search& search, std::vector<std::stri
 template <Side kSide>
 Steps lower(const LowerSite& site) {
   constexpr int64_t kChunk = 4096, kFewRows = 64;
-  const Rows rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0)));
+  const Rows rows(site.in(0).shape, axis_of(site));
   const std::string key = key_function(kSide, site.compute_type(site.in(0).dtype));
   const bool few = rows.count.is_number() && rows.count.number() < kFewRows;
   const bool long_rows = !rows.length.is_number() || rows.length.number() > kChunk;

@@ -8,7 +8,8 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/strided.h"
 
 namespace rlx {
@@ -169,10 +170,10 @@ void reference(const ReferenceSite& site) {
 
 enum Variant : int64_t { invocation_per_query = 0, workgroup_per_query = 1, split_keys = 2 };
 
-// With a query to a lane all lanes of a workgroup read the same keys and values, once for all of
-// them, and none waits: that wants many queries, fewer where the device is a CPU, and results that
-// stay in registers. One query and many keys, which is decoding, would leave a large device idle
-// unless the keys are split.
+// With one query per invocation, a workgroup reads each key and value once for all its queries and
+// needs no barriers. That pays where there are many queries (fewer on a CPU) and the result of a
+// query fits in registers. With one query and many keys (decoding) the keys are split, because a
+// large device would otherwise be idle.
 Variant choose_variant(const LowerSite& site, const AttentionForm& form) {
   const Dim &queries = form.q.length, &keys = form.k.length, &size = form.v.size;
   const auto in_registers = [&](int64_t most) {

@@ -6,7 +6,8 @@
 
 #include "rlx/ops/attention.h"
 #include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {
@@ -90,7 +91,7 @@ Value part_of(Value x, const Range& range, int64_t axis) {
   return slice(x, {range.first}, {range.end}, {axis});
 }
 
-// A part in its place among zeros.
+// A tensor of zeros with `part` at its range of the axis.
 Value put_back(Value part, const Range& range, const Dim& extent, int64_t axis) {
   if (covers(range, extent)) return part;
   return pad(part, {range.first, extent.number() - range.end}, "constant", 0, {axis});
@@ -165,8 +166,8 @@ Gradients attention_gradient(const GradientSite& site) {
     return reshape(transpose(reshape(dx, Dims{s[0], s[1] * s[2], s[3], s[4]}), {0, 2, 1, 3}),
                    like.shape());
   };
-  // Bias and mask have an axis once, or as long as the scores have it: one that may be 1 in a run
-  // is repeated, since blocks take parts of it.
+  // An axis of bias and mask has extent 1 or that of the scores. Where only a run knows which, it
+  // is expanded, because blocks slice it.
   const auto given = [&](size_t i) {
     if (site.inputs.size() <= i || !site.in(i).present()) return Value{};
     Dims shape = site.in(i).shape();

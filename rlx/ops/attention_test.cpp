@@ -5,7 +5,8 @@
 #include "rlx/autodiff/gradient.h"
 #include "rlx/compile/lower_graph.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "rlx/ops/lib/library.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/ops/pooling.h"
 
 namespace rlx {

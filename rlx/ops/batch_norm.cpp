@@ -5,6 +5,8 @@
 
 #include "rlx/ops/channels.h"
 #include "rlx/ops/kernel.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

@@ -5,7 +5,8 @@
 
 namespace rlx {
 
-// Each is defined in the file of its name; those on single elements are rows of elementwise_*.cpp.
+// Each is defined in the file of its name or of its theme; those on single elements are rows of
+// elementwise_*.cpp.
 const OpDef& argmax_op();
 const OpDef& argmin_op();
 const OpDef& attention_op();

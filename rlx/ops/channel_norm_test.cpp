@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_cumulative.h"
 #include "rlx/testing.h"
 
 namespace rlx {

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "rlx/ops/ops_core.h"
+
 namespace rlx {
 
 void require_channels(const InferSite& site, std::span<const char* const> names) {

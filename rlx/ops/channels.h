@@ -5,7 +5,6 @@
 #include <span>
 
 #include "rlx/ir/graph.h"
-#include "rlx/ops/ops.h"
 
 namespace rlx {
 

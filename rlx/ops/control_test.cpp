@@ -3,7 +3,9 @@
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
 #include "rlx/testing.h"
 
 namespace rlx {

@@ -7,7 +7,7 @@
 #include "rlx/codegen/render.h"
 #include "rlx/ops/activation.h"
 #include "rlx/ops/convolution.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/product.h"
 #include "rlx/ops/strided.h"
 #include "rlx/ops/views.h"

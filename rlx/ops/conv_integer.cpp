@@ -3,7 +3,9 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/convolution.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
 
 namespace rlx {
 namespace {

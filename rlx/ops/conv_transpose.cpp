@@ -3,7 +3,7 @@
 
 #include "rlx/ops/activation.h"
 #include "rlx/ops/convolution.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -5,7 +5,7 @@
 
 #include "rlx/ops/activation.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/strided.h"
 #include "rlx/ops/views.h"
 
@@ -248,8 +248,8 @@ std::optional<Value> bias_gradient(Value bias, Value dy) {
   return sum(dy, others);
 }
 
-// The windows' taps are the places of a window as large as dy that slides over x: channels take the
-// part of the batch, strides that of dilations.
+// The gradient is a convolution itself: dy is the window, it slides over x, and its positions are
+// the taps of the forward windows. Batch and channels swap roles, and so do strides and dilations.
 Value convolution_weight_gradient(Value x, Value dy, const Windows& windows, const Dims& window,
                                   int64_t groups) {
   const size_t axes = window.size();
@@ -259,7 +259,7 @@ Value convolution_weight_gradient(Value x, Value dy, const Windows& windows, con
   for (size_t d = 0; d < axes; ++d) {
     const Dim &extent = x.shape()[d + 2], &places = dy.shape()[d + 2];
     before.push_back(windows.pad_before(extent, window[d], d));
-    // Enough that every tap has a place, whatever a stride leaves over.
+    // Enough padding for every tap, also where a stride leaves elements at the end unused.
     const Dim reach = (places - 1) * Dim(windows.strides[d]) + windows.reach(window[d], d);
     after.push_back(larger(reach - extent - before[d], 0));
   }

@@ -5,29 +5,26 @@
 #include <cmath>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
 
 namespace rlx {
 namespace {
 
 enum class Kind { sum, product };
 
-size_t axis_in(std::string_view op, const Attrs& attrs, const TensorType& x) {
-  return axis_of(op, attrs.get<int64_t>("axis"), x);
-}
-
 Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   require(is_float(x.dtype) || is_integer(x.dtype), site.op.name,
           ": takes floats or integers, got ", x);
-  axis_in(site.op.name, site.attrs, x);
+  axis_of(site);
   return {x};
 }
 
 template <class T, class Read, class Write>
 void scan_rows(Kind kind, const ReferenceSite& site, Read read, Write write) {
   const Tensor& x = site.in(0);
-  const ConcreteRows rows(x.shape(), axis_in(site.op.name, site.attrs, x.type()));
+  const ConcreteRows rows(x.shape(), axis_of(site));
   const bool exclusive = site.attrs.get<bool>("exclusive"),
              reverse = site.attrs.get<bool>("reverse");
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -61,8 +58,8 @@ struct Chunked {
   Dim rows, length, stride, chunks, chunk_length;
 };
 
-// Many rows keep a device busy, and short ones are soon done; else lanes share a row, and about as
-// many as each then has to do.
+// One invocation per row where there are many rows or rows are short. Otherwise a row is split into
+// about sqrt(length) chunks, so that there are about as many chunks as elements in a chunk.
 Chunked chunked(const Rows& rows) {
   constexpr int64_t kShort = 256, kManyRows = 4096, kUnknown = 256;
   const bool many = rows.count.is_number() && rows.count.number() >= kManyRows;
@@ -97,8 +94,7 @@ template <Kind kKind>
 Steps lower(const LowerSite& site) {
   const DType dtype = site.in(0).dtype;
   if (is_wide_integer(dtype)) return site.wide_integers_on_host();
-  const Chunked chunks =
-      chunked(Rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0))));
+  const Chunked chunks = chunked(Rows(site.in(0).shape, axis_of(site)));
   const bool exclusive = site.attrs().get<bool>("exclusive"),
              reverse = site.attrs().get<bool>("reverse"), add = kKind == Kind::sum;
   const auto functions = [&](const char* before) {
@@ -132,8 +128,8 @@ Gradients sum_gradient(const GradientSite& site) {
                  !attrs.get<bool>("reverse"))};
 }
 
-// dx_i is the sum over the later k of dy_k y_k / x_i. Where x_i is the row's first 0, y_k is taken
-// with a 1 in its place; behind that 0 there is nothing.
+// dx_i is the sum over the later k of dy_k y_k / x_i. Where x_i is the first 0 of its row, y_k is
+// computed with x_i replaced by 1; elements after the first 0 have no gradient.
 Gradients product_gradient(const GradientSite& site) {
   const Value x = site.in(0), dy = site.dy(), zero = scalar(x, 0), one = scalar(x, 1);
   const int64_t axis = site.attrs().get<int64_t>("axis");

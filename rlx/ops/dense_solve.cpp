@@ -4,7 +4,8 @@
 #include <utility>
 
 #include "rlx/ir/graph.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_solve.h"
 
 namespace rlx {
 namespace {

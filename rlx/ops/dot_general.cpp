@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_einsum.h"
+#include "rlx/ops/ops_linear.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

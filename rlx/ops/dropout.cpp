@@ -4,6 +4,8 @@
 
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/kernel.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_random.h"
 #include "rlx/ops/philox.h"
 
 namespace rlx {

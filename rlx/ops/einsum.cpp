@@ -1,5 +1,5 @@
-// einsum(equation, operands): products summed over the letters that the result does not have; pairs
-// of operands meet in dot_general, from left to right.
+// einsum(equation, operands): products summed over the letters that the result does not have. The
+// operands are multiplied in pairs by dot_general, from left to right.
 
 #include <algorithm>
 #include <cctype>
@@ -8,12 +8,14 @@
 #include <set>
 
 #include "rlx/ir/graph.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_einsum.h"
 
 namespace rlx {
 namespace {
 
-// Letters by their code, the dims of an ellipsis as .., -2, -1: those of operands meet at the end.
+// A label per dim: a letter's code, or .., -2, -1 for the dims of an ellipsis, which are aligned at
+// the last one.
 using Labels = std::vector<int>;
 
 struct Labelled {
@@ -122,7 +124,7 @@ Labelled reduced(const Labelled& x, const std::set<int>& needed) {
   return y;
 }
 
-// An extent of 1 that meets a longer one is repeated: it need not be there.
+// x without dims of extent 1 that broadcast to a longer dim of `other`: the product needs no copy.
 Labelled without_ones(const Labelled& x, const Labelled& other) {
   Labelled y;
   Ints axes;
@@ -135,7 +137,7 @@ Labelled without_ones(const Labelled& x, const Labelled& other) {
   return y;
 }
 
-// Where only a run can tell whether an extent is 1, it is repeated to that of both.
+// Dims where only a run knows whether the extent is 1, expanded to the extent of both operands.
 Labelled repeated(const Labelled& x, const Labelled& other) {
   Dims shape = x.value.shape();
   for (const int label : x.labels)

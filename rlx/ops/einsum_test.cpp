@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_einsum.h"
+#include "rlx/ops/ops_linear.h"
+#include "rlx/ops/ops_solve.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

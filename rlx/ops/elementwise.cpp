@@ -4,7 +4,7 @@
 #include "rlx/ops/elementwise.h"
 
 #include "rlx/ops/elementwise_row.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "rlx/ops/elementwise_row.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -72,8 +73,8 @@ Gradients remainder_gradient(Site s) {
   return {unbroadcast(s.dy(), x), unbroadcast(s.dy() * round((s.y() - x) / y), y)};
 }
 
-// As PyTorch has it: equals share, and beside a NaN both have all. `x_loses` and `y_loses` tell
-// where the other one is the result.
+// As in PyTorch: two equal operands share the gradient, and where one is NaN both get all of it.
+// `x_loses` and `y_loses` are true where the other operand is the result.
 Gradients extreme_gradient(Site s, Value x_loses, Value y_loses) {
   const Value x = s.in(0), y = s.in(1), shared = where(equal(x, y), 0.5 * s.dy(), s.dy());
   return {unbroadcast(if_false(x_loses, shared), x), unbroadcast(if_false(y_loses, shared), y)};

@@ -4,7 +4,8 @@
 #include <cmath>
 
 #include "rlx/ops/elementwise_row.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_logic.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -4,7 +4,8 @@
 #include <limits>
 
 #include "rlx/ops/elementwise_row.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
 
 namespace rlx {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -128,8 +128,8 @@ void reference(const ReferenceSite& site) {
   }
 }
 
-// Whether a tensor has the element as it is. Symbols stand for extents, which i32 is taken to hold
-// as a device does.
+// Whether the dtype can hold the element. Symbols are extents, which are assumed to fit in i32, as
+// on a device.
 bool fits(const Dim& element, DType dtype) {
   if (dtype == DType::i64 || (dtype == DType::i32 && !element.is_number())) return true;
   const Interval range = range_of(element);
@@ -223,8 +223,8 @@ Value unbroadcast(Value dy, Value like) {
     const bool whole = !once && (from[d - extra] == to[d] || from[d - extra].is_number());
     if (d < extra) leading.push_back(static_cast<int64_t>(d));
     if (!whole) axes.push_back(static_cast<int64_t>(parted.size()));
-    // Only the run knows whether it was repeated: as often as its extent is in the result's, once
-    // or 1 into all. An extent of 0 was not.
+    // Only the run knows whether this axis was broadcast. The number of repetitions is the result's
+    // extent divided by the operand's; an extent of 0 was not broadcast.
     const bool asks = !once && !whole;
     if (asks) parted.push_back(floor_div(to[d], larger(from[d - extra], 1)));
     parted.push_back(asks ? from[d - extra] : to[d]);

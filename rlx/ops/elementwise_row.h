@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx::rows {
 

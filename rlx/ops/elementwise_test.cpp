@@ -6,7 +6,10 @@
 #include <limits>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_logic.h"
+#include "rlx/ops/ops_math.h"
 #include "rlx/testing.h"
 
 namespace rlx {

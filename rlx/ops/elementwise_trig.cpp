@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "rlx/ops/elementwise_row.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
 
 namespace rlx {
 namespace {

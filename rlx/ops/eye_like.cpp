@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "rlx/codegen/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_fill.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

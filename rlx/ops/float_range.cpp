@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "rlx/ir/graph.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_fill.h"
 
 namespace rlx {
 namespace {

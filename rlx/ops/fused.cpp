@@ -4,7 +4,7 @@
 #include "rlx/codegen/group.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
 
 namespace rlx {
 namespace {

@@ -7,7 +7,13 @@
 
 #include "rlx/autodiff/gradient.h"
 #include "rlx/compile/lower_graph.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_loss.h"
+#include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_quantise.h"
+#include "rlx/ops/ops_reduction.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

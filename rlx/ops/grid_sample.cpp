@@ -9,7 +9,7 @@
 
 #include "rlx/codegen/each_element.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_vision.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -5,7 +5,9 @@
 
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/grid_sample.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
+#include "rlx/ops/ops_scatter.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -4,6 +4,8 @@
 
 #include "rlx/ops/channels.h"
 #include "rlx/ops/norm.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

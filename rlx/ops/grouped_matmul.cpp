@@ -2,7 +2,8 @@
 // the host, a row of zeros and a flag on a device.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_linear.h"
 
 namespace rlx {
 namespace {

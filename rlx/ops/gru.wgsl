@@ -1,13 +1,8 @@
 // One step of a gru whose reset gate scales what the candidate has summed: gates z, r, h.
 // Functions: activate_0..1. Includes: numbers, functions, recurrent, recurrent_state.
 
-@compute @workgroup_size(WORKGROUP)
-fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let i = workgroup_index(ids) * WORKGROUP + lane;
-  if (i >= params.states) { return; }
-  let at = place_of(i);
-  if (stays(at)) { return; }
-  let before = load_h(params.from_half + i);
+fn update(at: Place) {
+  let before = load_h(params.from_half + at.i);
   var sums = vec3<f32>();
   let first = params.from_half + state_at(at);
   let rows = vec3<u32>(weights_at(at, 0u), weights_at(at, 1u), weights_at(at, 2u));

@@ -2,7 +2,7 @@
 
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
 
 namespace rlx {
 namespace {

@@ -1,7 +1,8 @@
 // im2col(x): the elements under each window as columns, [B, C * taps, places]; zeros in the
 // padding.
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/ops/pooling.h"
 
 namespace rlx {

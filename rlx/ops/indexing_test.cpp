@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "rlx/compile/lower_graph.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_index.h"
+#include "rlx/ops/ops_scatter.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_integer.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

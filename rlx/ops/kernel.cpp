@@ -19,6 +19,23 @@ size_t axis_of(std::string_view op, int64_t axis, const TensorType& type) {
   return static_cast<size_t>(axis < 0 ? axis + rank(type) : axis);
 }
 
+namespace {
+
+size_t axis_attr(const OpDef& op, const Attrs& attrs, const TensorType& x) {
+  return axis_of(op.name, attrs.get<int64_t>("axis"), x);
+}
+
+}  // namespace
+
+size_t axis_of(const InferSite& site) { return axis_attr(site.op, site.attrs, site.in(0)); }
+size_t axis_of(const ReferenceSite& site) {
+  return axis_attr(site.op, site.attrs, site.in(0).type());
+}
+size_t axis_of(const LowerSite& site) { return axis_attr(*site.node.op, site.attrs(), site.in(0)); }
+size_t axis_of(const GradientSite& site) {
+  return axis_attr(*site.node.op, site.attrs(), site.in(0).type());
+}
+
 Rows::Rows(const Dims& shape, size_t axis) : length(shape[axis]) {
   for (size_t i = axis + 1; i < shape.size(); ++i) stride = stride * shape[i];
   for (size_t i = 0; i < shape.size(); ++i)

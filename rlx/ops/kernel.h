@@ -15,6 +15,11 @@ Kernel kernel(std::string_view name, std::initializer_list<std::string_view> inc
 
 // Counts a negative axis from the end and checks its range.
 size_t axis_of(std::string_view op, int64_t axis, const TensorType& type);
+// The same for an op's attribute "axis", an axis of operand 0.
+size_t axis_of(const InferSite& site);
+size_t axis_of(const ReferenceSite& site);
+size_t axis_of(const LowerSite& site);
+size_t axis_of(const GradientSite& site);
 
 // A tensor seen as rows along one axis: element i of row r is at start(r) + i * stride, where
 // start(r) = r / stride * stride * length + r % stride.

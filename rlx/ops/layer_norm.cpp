@@ -2,6 +2,8 @@
 
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/norm.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_norm.h"
 
 namespace rlx {
 namespace {

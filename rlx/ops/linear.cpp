@@ -2,7 +2,7 @@
 
 #include "rlx/ops/activation.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/product.h"
 
 namespace rlx {

@@ -4,7 +4,7 @@
 
 #include "rlx/compile/lower_graph.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

@@ -6,7 +6,9 @@
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
 
 namespace rlx {
 namespace {
@@ -85,7 +87,7 @@ void check_body(const InferSite& site, const Form& form, const Types& operands) 
           ": the body's first output must be one bool, got ", condition);
 }
 
-// How many rows the stacks have: what the run knows beforehand, or what it will tell.
+// The number of rows of the stacked results: known when the run starts, or a symbol the run binds.
 Dim rows_of(const InferSite& site, const Form& form) {
   const Dim most = site.has(0) ? max(site.host(0).elements[0], 0) : Dim(kMostIterations);
   const bool decided =

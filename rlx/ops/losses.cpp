@@ -6,6 +6,8 @@
 #include "rlx/ops/cross_entropy.h"
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/kernel.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loss.h"
 
 namespace rlx {
 namespace {

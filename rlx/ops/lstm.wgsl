@@ -2,12 +2,7 @@
 // Constants: COUPLED. Functions: activate_0..2, peephole_at. Includes: numbers, functions,
 // recurrent, recurrent_state.
 
-@compute @workgroup_size(WORKGROUP)
-fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let i = workgroup_index(ids) * WORKGROUP + lane;
-  if (i >= params.states) { return; }
-  let at = place_of(i);
-  if (stays(at)) { return; }
+fn update(at: Place) {
   var sums = vec4<f32>();
   let first = params.from_half + state_at(at);
   let rows = vec4<u32>(weights_at(at, 0u), weights_at(at, 1u), weights_at(at, 2u), weights_at(at, 3u));
@@ -16,7 +11,7 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
                                           load_r(rows.w + k));
   }
   for (var gate = 0u; gate < 4u; gate++) { sums[gate] += input_part(at, gate) + recurrent_bias(at, gate); }
-  let before = load_c(i);
+  let before = load_c(at.i);
   let p = at.d * 3u * params.hidden + at.unit;
   let entering = activate_0(at.d, sums.x + peephole_at(p) * before);
   var kept = 1.0 - entering;
@@ -24,6 +19,6 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let c = kept * before + entering * activate_1(at.d, sums.w);
   let leaving = activate_0(at.d, sums.y + peephole_at(p + params.hidden) * c);
   let h = leaving * activate_2(at.d, c);
-  store_c(i, c);
+  store_c(at.i, c);
   put_state(at, h, h);
 }

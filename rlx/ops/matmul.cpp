@@ -1,7 +1,7 @@
 // matmul(a, b): rows of a times columns of b, NumPy's rules; batch dims broadcast.
 
 #include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/product.h"
 #include "rlx/ops/strided.h"
 

@@ -4,7 +4,8 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
 #include "rlx/ops/product.h"
 #include "rlx/ops/strided.h"
 

@@ -2,7 +2,7 @@
 // windows share one. It looks at the windows over each element, so sums have one order everywhere.
 
 #include "rlx/ops/max_pool.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/pooling.h"
 #include "rlx/ops/views.h"
 

@@ -1,7 +1,7 @@
 // non_zero(x): where the elements are that are not 0, in order, as [rank, count]; NaN is not 0.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 namespace {

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "rlx/ops/ops_core.h"
+
 namespace rlx {
 namespace {
 

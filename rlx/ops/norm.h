@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ops/row_kernel.h"
 
 namespace rlx {

@@ -3,7 +3,8 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_index.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

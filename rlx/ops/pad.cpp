@@ -6,7 +6,7 @@
 #include "rlx/codegen/each_element.h"
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/strided.h"
 #include "rlx/ops/views.h"
 
@@ -175,7 +175,8 @@ Value padded(Value x, const Pads& pads, const char* mode) {
   return x.apply(pad_op(), {x}, {{"pads", list}, {"mode", mode}});
 }
 
-// What was repeated is added up: the indices it was taken from are a row of numbers, padded alike.
+// Adds the gradients of repeated elements. Their source indices are 0, 1, .. padded in the same
+// mode.
 Value sum_repeated(Value dy, const TensorType& x, const Pads& pads, const char* mode) {
   for (size_t d = 0; d < x.shape.size(); ++d) {
     if (pads.before[d].is(0) && pads.after[d].is(0)) continue;

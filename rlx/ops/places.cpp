@@ -90,7 +90,8 @@ std::vector<int64_t> element_places(const ReferenceSite& site, size_t axis) {
 }
 
 Tuples tuples_of(std::string_view op, const TensorType& x, const TensorType& indices,
-                 int64_t batch_dims) {
+                 const Attrs& attrs) {
+  const int64_t batch_dims = attrs.get<int64_t>("batch_dims");
   require(is_integer(indices.dtype) && rank(indices) > 0 && indices.shape.back().is_number(), op,
           ": indices must be tuples of integers, got ", indices);
   require(0 <= batch_dims && batch_dims < rank(indices) && batch_dims <= rank(x), op,

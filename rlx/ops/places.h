@@ -30,7 +30,7 @@ struct Tuples {
   size_t batch, length;  // leading dims, and indices in a tuple
 };
 Tuples tuples_of(std::string_view op, const TensorType& x, const TensorType& indices,
-                 int64_t batch_dims);
+                 const Attrs& attrs);  // of which one is batch_dims
 Dims blocks_shape(const TensorType& x, const TensorType& indices, const Tuples& tuples);
 void check_batch_dims(const InferSite& site, const Tuples& tuples);
 Places tuple_places(const TensorType& x, const TensorType& indices, const Tuples& tuples);

@@ -1,7 +1,8 @@
 #include "rlx/ops/pooling.h"
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -32,7 +32,7 @@ Dispatch pool_dispatch(const LowerSite& site, std::string_view kernel, const Sli
 
 // The gradient of a sum over windows: each place's dy added to the elements of x under its window.
 Value spread_over_windows(Value dy, const Pool& pool, Value x);
-// How many elements of x each window meets, [1, 1, places..]; with pads, of x and its pads.
+// The number of elements of x under each window, [1, 1, places..]; with pads, of x and its pads.
 Value window_counts(const Pool& pool, Value x, Value y, bool with_pads);
 
 }  // namespace rlx

@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

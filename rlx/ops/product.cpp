@@ -102,8 +102,9 @@ Part cut_batch(Product& product, const DeviceTraits& traits) {
   return part;
 }
 
-// One product goes by rows of whatever is too large, and by parts of a row where that is still too
-// much. An extent only a run knows is cut where that costs no more than a window: along m.
+// Splits one product by rows of the operand that is too large, and splits rows where one row is
+// still too large. Extents that only a run knows are split along m, where a shard costs only a
+// window.
 Part cut_matrices(Product& product, bool a_large, bool b_large, bool y_large,
                   const DeviceTraits& traits) {
   MatrixView &a = product.a, &b = product.b;

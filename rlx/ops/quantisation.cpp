@@ -2,7 +2,8 @@
 // dynamic_quantise: compositions over the ops of quantise.cpp, whose operands broadcast.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_quantise.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

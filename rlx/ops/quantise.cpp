@@ -7,6 +7,8 @@
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/kernel.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_quantise.h"
 
 namespace rlx {
 

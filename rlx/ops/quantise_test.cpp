@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "rlx/autodiff/gradient.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_quantise.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

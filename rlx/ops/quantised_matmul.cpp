@@ -5,7 +5,8 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_linear.h"
 
 namespace rlx {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_linear.h"
 
 namespace rlx {
 namespace {

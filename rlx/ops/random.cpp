@@ -6,6 +6,7 @@
 
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/kernel.h"
+#include "rlx/ops/ops_random.h"
 #include "rlx/ops/philox.h"
 #include "rlx/ops/views.h"
 

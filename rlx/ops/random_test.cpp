@@ -4,7 +4,8 @@
 
 #include "rlx/autodiff/gradient.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_random.h"
 #include "rlx/ops/philox.h"
 #include "rlx/testing.h"
 

@@ -6,7 +6,7 @@
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ir/known.h"
 #include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

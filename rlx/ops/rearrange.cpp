@@ -2,7 +2,8 @@
 // depth_to_space, space_to_depth.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_rearrange.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

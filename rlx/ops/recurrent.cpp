@@ -8,7 +8,7 @@
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_recurrent.h"
 #include "rlx/ops/product.h"
 #include "rlx/ops/strided.h"
 

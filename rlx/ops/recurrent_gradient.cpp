@@ -2,7 +2,9 @@
 // keeps the state of every step.
 
 #include "rlx/ops/bodies.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/recurrent.h"
 
 namespace rlx {

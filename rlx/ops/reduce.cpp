@@ -8,7 +8,8 @@
 #include <limits>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_reduction.h"
 #include "rlx/ops/reduce_gradients.h"
 
 namespace rlx {

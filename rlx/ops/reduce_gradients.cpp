@@ -2,7 +2,8 @@
 
 #include <cmath>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_reduction.h"
 #include "rlx/ops/reduce.h"
 
 namespace rlx {

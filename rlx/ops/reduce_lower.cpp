@@ -195,8 +195,8 @@ Dispatch reduce_chunks(const ReducedRows& rows, const Chunks& chunks, const Oper
   return dispatch;
 }
 
-// Rows that lie all over a tensor beyond the limit: its blocks are taken in the order of memory,
-// and each adds its share to the outputs it has a part in.
+// For rows that are scattered over a tensor too large to bind: blocks are taken in memory order,
+// and each block adds its partial results to the outputs.
 Steps reduce_blocks(const LowerSite& site, const ReduceFormula& formula,
                     const std::vector<bool>& reduced, const Shards& shards, const Operand& spread) {
   const Operand& x = site.inputs[0];

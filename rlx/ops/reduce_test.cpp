@@ -3,7 +3,8 @@
 #include <cmath>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_reduction.h"
 #include "rlx/testing.h"
 
 namespace rlx {

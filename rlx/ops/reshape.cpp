@@ -5,7 +5,7 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/codegen/render.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -17,7 +17,7 @@ namespace {
 // dividend / divisor where it is a number times some of `dims`; found by trying, proved by
 // multiplying.
 std::optional<Dim> exact_quotient(const Dims& dims, const Dim& dividend, const Dim& divisor) try {
-  SymbolValues trial;  // any values will do; equal ones broadcast where they meet
+  SymbolValues trial;  // any values will do; equal values always broadcast
   for (const Dim& expression : {dividend, divisor})
     for (const std::string& symbol : expression.symbols()) trial.emplace(symbol, 7);
   for (size_t subset = 0; subset < size_t{1} << std::min<size_t>(dims.size(), 8); ++subset) {

@@ -2,7 +2,7 @@
 // or a linear or cubic sum of those around it. Coordinates, rounding and weights are ONNX's.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_resize.h"
 #include "rlx/ops/resizing.h"
 #include "rlx/ops/views.h"
 

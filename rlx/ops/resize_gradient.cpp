@@ -1,8 +1,8 @@
 // resize_gradient(dy, shape): what resize's x, of that shape, gets of dy: each element the sum of
 // the places that it was seen from, by weight.
 
+#include "rlx/ir/graph.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
 #include "rlx/ops/resizing.h"
 #include "rlx/ops/views.h"
 

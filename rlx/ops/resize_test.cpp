@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_resize.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

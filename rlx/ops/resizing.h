@@ -37,7 +37,7 @@ using Taps = std::vector<Tap>;
 // Of each element of the resized axis; the extents are numbers.
 std::vector<Taps> taps_of(const ResizedAxis& axis, const Attrs& attrs);
 
-// Calls f(element of x, weight) for what makes element i of y, and tells whether it sees x at all.
+// Calls f(element of x, weight) for each element that contributes to element i of y; false if none.
 struct ResizeTaps {
   Shape from, to;
   std::vector<std::vector<Taps>> axes;

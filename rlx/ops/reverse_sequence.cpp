@@ -3,7 +3,7 @@
 
 #include "rlx/codegen/each_element.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_index.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_norm.h"
 
 namespace rlx {
 namespace {

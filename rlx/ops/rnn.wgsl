@@ -1,12 +1,7 @@
 // One step of a plain recurrent net.
 // Functions: activate_0. Includes: numbers, functions, recurrent, recurrent_state.
 
-@compute @workgroup_size(WORKGROUP)
-fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
-  let i = workgroup_index(ids) * WORKGROUP + lane;
-  if (i >= params.states) { return; }
-  let at = place_of(i);
-  if (stays(at)) { return; }
+fn update(at: Place) {
   var sum = 0.0;
   let first = params.from_half + state_at(at);
   let row = weights_at(at, 0u);

@@ -9,7 +9,8 @@
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/grid_sample.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_vision.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -5,7 +5,8 @@
 
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_rope.h"
 
 namespace rlx {
 namespace {

@@ -101,8 +101,9 @@ Dispatch row_dispatch(const LowerSite& site, std::string_view file,
   return dispatch;
 }
 
-// Few for a short row, and one where lanes read what lies together anyway, if there are rows enough
-// to keep a device busy. A CPU is busy with few, and pays for the barriers of shared rows.
+// Few lanes for a short row. One lane where neighbouring lanes read neighbouring elements anyway
+// and there are enough rows to occupy the device. A CPU is occupied by few rows, and barriers are
+// expensive there.
 LaneShare share_lanes(const Dim& outputs, const Dim& length, bool side_by_side,
                       const DeviceTraits& traits) {
   constexpr int64_t kManyRows = 1024, kBusyCpu = 32;

@@ -10,7 +10,7 @@
 #include <numeric>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_random.h"
 #include "rlx/ops/philox.h"
 
 namespace rlx {

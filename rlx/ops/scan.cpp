@@ -3,7 +3,9 @@
 
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
 
 namespace rlx {
 namespace {
@@ -28,7 +30,7 @@ Value moved_axis(Value x, size_t axis, bool to_front) {
   return transpose(x, order);
 }
 
-// The body with the iteration, which a scan does not tell it, in front.
+// The body with the iteration, which a scan's body does not take, as its first input.
 Graph with_iteration(const Graph& body) {
   Graph graph;
   graph.input("iteration", i64({}));

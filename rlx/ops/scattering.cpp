@@ -6,7 +6,7 @@
 #include "rlx/codegen/each_element.h"
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/sorting.h"
 #include "rlx/ops/strided.h"
 #include "rlx/ops/views.h"
@@ -60,9 +60,9 @@ bool needs_wide(const LowerSite& site, const Reduction& reduction) {
 
 enum Variant : int64_t { in_order = 0, all_at_once = 1, sorted = 2 };
 
-// One column after the other pays where there are many of them, or few steps in each. Sums of
-// floats that must always be alike are not taken as atomics happen to meet, but from sorted places:
-// unless the device is a CPU, whose one lane is done before a sort is.
+// In order, one invocation per column, where there are many columns or few steps in each. Sums of
+// floats that must be deterministic cannot use atomics, whose order varies: they are computed from
+// sorted places. On a CPU one lane in order is faster than a sort.
 int64_t choose_variant(const LowerSite& site, const Scattering& scattering,
                        const Reduction& reduction) {
   const bool order_matters = reduction.grows && is_float(site.out().dtype);
@@ -164,22 +164,6 @@ Steps combine_sorted(const LowerSite& site, const Scattering& scattering,
   return steps;
 }
 
-}  // namespace
-
-std::vector<AttrSpec> scatter_attrs(const char* more, Attr otherwise) {
-  return {{more, std::move(otherwise)}, {"reduction", "none"}, {"deterministic", false}};
-}
-
-Variants scatter_variants() { return {"scatter.kernel", 3}; }
-
-void check_scatter(const InferSite& site) {
-  const TensorType &x = site.in(0), &updates = site.in(2);
-  require(updates.dtype == x.dtype, site.op.name, ": updates ", updates, " do not fit ", x);
-  require(
-      replaces(reduction_of(site.op.name, site.attrs)) || is_float(x.dtype) || is_integer(x.dtype),
-      site.op.name, ": cannot ", site.attrs.get<std::string>("reduction"), ' ', x.dtype);
-}
-
 void scatter_reference(const ReferenceSite& site, const std::vector<int64_t>& places) {
   const Tensor &x = site.in(0), &updates = site.in(2);
   const Reduction& reduction = reduction_of(site.op.name, site.attrs);
@@ -238,23 +222,56 @@ Steps lower_scatter(const LowerSite& site, const Scattering& scattering) {
   return steps;
 }
 
-Gradients scatter_gradient(const GradientSite& site, const ScatterPair& pair) {
-  const Value x = site.in(0), updates = site.in(2), dy = site.dy();
+Gradients scatter_gradient(const GradientSite& site, const ScatterForm& form) {
+  const Value x = site.in(0), indices = site.in(1), updates = site.in(2), dy = site.dy();
+  const int64_t attr = site.attrs().get<int64_t>(form.attr);
+  const auto gather = [&](Value from) { return form.gather(from, indices, attr); };
+  const auto scatter = [&](Value into, Value values, const char* reduction) {
+    return into.apply(*site.node.op, {into, indices, values},
+                      {{form.attr, attr}, {"reduction", reduction}});
+  };
   const std::string& reduction = site.attrs().get<std::string>("reduction");
-  if (reduction == "add") return {dy, std::nullopt, pair.gather(dy)};
+  if (reduction == "add") return {dy, std::nullopt, gather(dy)};
   if (reduction == "max" || reduction == "min") {  // those that are it share the gradient
     const auto same = [&](Value a, Value b) { return cast(equal(a, b), dy.dtype()); };
-    const Value x_is = same(x, site.y()), update_is = same(updates, pair.gather(site.y()));
-    const Value share = dy / pair.scatter(x_is, update_is, "add");
-    return {share * x_is, std::nullopt, pair.gather(share) * update_is};
+    const Value x_is = same(x, site.y()), update_is = same(updates, gather(site.y()));
+    const Value share = dy / scatter(x_is, update_is, "add");
+    return {share * x_is, std::nullopt, gather(share) * update_is};
   }
-  require(reduction == "none", site.node.op->name, ": has no gradient with reduction ", reduction);
-  // Of duplicates only the last has a part in the result: the one whose number is found there.
+  require(reduction == "none", form.name, ": has no gradient with reduction ", reduction);
+  // Of duplicates only the last contributes. Scattering the updates' numbers shows which one that
+  // is.
   const Dims& shape = updates.shape();
   const Value numbers = reshape(counting(x, count(shape), DType::i32), shape);
-  const Value winners = pair.scatter(zeros(numbers, x.shape()), numbers, "none");
-  const Value won = cast(equal(pair.gather(winners), numbers), dy.dtype());
-  return {pair.scatter(dy, zeros(updates, shape), "none"), std::nullopt, pair.gather(dy) * won};
+  const Value winners = scatter(zeros(numbers, x.shape()), numbers, "none");
+  const Value won = cast(equal(gather(winners), numbers), dy.dtype());
+  return {scatter(dy, zeros(updates, shape), "none"), std::nullopt, gather(dy) * won};
+}
+
+}  // namespace
+
+void check_scatter(const InferSite& site) {
+  const TensorType &x = site.in(0), &updates = site.in(2);
+  require(updates.dtype == x.dtype, site.op.name, ": updates ", updates, " do not fit ", x);
+  require(
+      replaces(reduction_of(site.op.name, site.attrs)) || is_float(x.dtype) || is_integer(x.dtype),
+      site.op.name, ": cannot ", site.attrs.get<std::string>("reduction"), ' ', x.dtype);
+}
+
+OpDef scatter_def(const ScatterForm& form) {
+  return {
+      .name = form.name,
+      .family = "indexing",
+      .inputs = {3, 3, {"x", "indices", "updates"}},
+      .attrs = {{form.attr, 0}, {"reduction", "none"}, {"deterministic", false}},
+      .infer = form.infer,
+      .reference =
+          [form](const ReferenceSite& site) { scatter_reference(site, form.places(site)); },
+      .lower = [form](const LowerSite& site) { return lower_scatter(site, form.scattering(site)); },
+      .gradient = [form](const GradientSite& site) { return scatter_gradient(site, form); },
+      .variants = {{"scatter.kernel", 3}},
+      .onnx = form.onnx,
+  };
 }
 
 }  // namespace rlx

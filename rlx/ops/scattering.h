@@ -1,33 +1,30 @@
-// What the ops that write elements where indices say share: how an update meets what is there.
+// What the scatter ops share: how an update is combined with the element at its place.
 #pragma once
-
-#include <functional>
 
 #include "rlx/ops/places.h"
 
 namespace rlx {
 
-// The updates as [outer, steps, inner]: only those of one column can meet at a place, but where the
-// indices are tuples.
+// The updates as [outer, steps, inner]. Only updates of one column can have the same place, except
+// where the indices are tuples.
 struct Scattering {
   Places places;
   Dim columns, steps, inner;
 };
 
-std::vector<AttrSpec> scatter_attrs(const char* more, Attr otherwise);
-// Kernels: 0 takes updates in order, column by column; 1 takes all at once; 2 sorts them by place.
-Variants scatter_variants();
-
-// Checks reduction and dtypes; the shapes are the op's own.
-void check_scatter(const InferSite& site);
-void scatter_reference(const ReferenceSite& site, const std::vector<int64_t>& places);
-Steps lower_scatter(const LowerSite& site, const Scattering& scattering);
-
-// The op on other operands with the same indices, and the gather that reads what it writes.
-struct ScatterPair {
-  std::function<Value(Value x)> gather;
-  std::function<Value(Value x, Value updates, const char* reduction)> scatter;
+// What one of these ops adds to that: how its indices name places.
+struct ScatterForm {
+  const char *name, *onnx;
+  const char* attr;  // an integer of which the places depend
+  Types (*infer)(const InferSite&);
+  std::vector<int64_t> (*places)(const ReferenceSite&);  // of each element of the updates
+  Scattering (*scattering)(const LowerSite&);
+  Value (*gather)(Value x, Value indices, int64_t attr);  // reads what the op writes
 };
-Gradients scatter_gradient(const GradientSite& site, const ScatterPair& pair);
+// Kernels: 0 takes updates in order, column by column; 1 takes all at once; 2 sorts them by place.
+OpDef scatter_def(const ScatterForm& form);
+
+// For infer: checks reduction and dtypes.
+void check_scatter(const InferSite& site);
 
 }  // namespace rlx

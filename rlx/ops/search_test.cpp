@@ -4,7 +4,10 @@
 
 #include <cmath>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
+#include "rlx/ops/ops_search.h"
+#include "rlx/ops/ops_sort.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

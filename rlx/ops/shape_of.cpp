@@ -1,49 +1,57 @@
-// shape_of(x): the dims of x as i64[rank]. They are expressions, so nothing is computed for them.
+// shape_of(x): the dims of x as i64[rank]; size_of(x): how many elements it has, as i64[]. Both are
+// expressions over symbols, so nothing is computed for them.
 
 #include "rlx/codegen/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 
 const OpDef& shape_of_op();
+const OpDef& size_of_op();
 
 namespace {
 
-Types infer(const InferSite& site) { return {i64({rank(site.in(0))})}; }
-
 HostValue dims_of(const TensorType& x) { return {{rank(x)}, {x.shape.begin(), x.shape.end()}}; }
+HostValue count_of(const TensorType& x) { return {{}, {count(x.shape)}}; }
 
-std::optional<HostValue> symbolic(const InferSite& site) { return dims_of(site.in(0)); }
-
-void reference(const ReferenceSite& site) {
-  const Shape& shape = site.in(0).shape();
-  for (size_t d = 0; d < shape.size(); ++d)
-    site.out().set_integer(static_cast<int64_t>(d), shape[d]);
+// The op whose result is what `known` says of x's type.
+OpDef extents_def(const char* name, const char* onnx, HostValue (*known)(const TensorType& x)) {
+  return {
+      .name = name,
+      .family = "shape",
+      .inputs = {1, 1, {"x"}},
+      .infer = [known](const InferSite& site) -> Types {
+        const Shape shape = known(site.in(0)).shape;
+        return {i64({shape.begin(), shape.end()})};
+      },
+      .reference =
+          [known](const ReferenceSite& site) {
+            int64_t i = 0;
+            for (const Dim& extent : known(site.in(0).type()).elements)
+              site.out().set_integer(i++, extent.number());
+          },
+      .lower = [known](const LowerSite& site) -> Steps {
+        return write_host_value(known(site.in(0)), site.results[0], site.traits);
+      },
+      .gradient = [](const GradientSite&) -> Gradients { return {std::nullopt}; },
+      .symbolic = [known](const InferSite& site) { return std::optional(known(site.in(0))); },
+      .onnx = onnx,
+  };
 }
-
-Steps lower(const LowerSite& site) {
-  return write_host_value(dims_of(site.in(0)), site.results[0], site.traits);
-}
-
-Gradients gradient(const GradientSite&) { return {std::nullopt}; }
 
 }  // namespace
 
 const OpDef& shape_of_op() {
-  static const OpDef op{
-      .name = "shape_of",
-      .family = "shape",
-      .inputs = {1, 1, {"x"}},
-      .infer = infer,
-      .reference = reference,
-      .lower = lower,
-      .gradient = gradient,
-      .symbolic = symbolic,
-      .onnx = "Shape",
-  };
+  static const OpDef op = extents_def("shape_of", "Shape", dims_of);
+  return op;
+}
+
+const OpDef& size_of_op() {
+  static const OpDef op = extents_def("size_of", "Size", count_of);
   return op;
 }
 
 Value shape_of(Value x) { return x.apply(shape_of_op(), {x}); }
+Value size_of(Value x) { return x.apply(size_of_op(), {x}); }
 
 }  // namespace rlx

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "rlx/compile/lower_graph.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_fill.h"
+#include "rlx/ops/ops_rearrange.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
+#include "rlx/ops/ops_signal.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_signal.h"
 #include "rlx/testing.h"
 
 namespace rlx {

@@ -1,7 +1,7 @@
 // slice(x, starts, ends, axes, steps): NumPy's x[start:end:step] along each axis, as a view of x.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -3,26 +3,22 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/row_kernel.h"
 
 namespace rlx {
 namespace {
 
-size_t axis_in(std::string_view op, const Attrs& attrs, const TensorType& x) {
-  return axis_of(op, attrs.get<int64_t>("axis"), x);
-}
-
 Types infer(const InferSite& site) {
   require(is_float(site.in(0).dtype), site.op.name, ": needs a float tensor, got ", site.in(0));
-  axis_in(site.op.name, site.attrs, site.in(0));
+  axis_of(site);
   return {site.in(0)};
 }
 
 template <bool kLogarithm>
 void reference(const ReferenceSite& site) {
   const Tensor& x = site.in(0);
-  const ConcreteRows rows(x.shape(), axis_in(site.op.name, site.attrs, x.type()));
+  const ConcreteRows rows(x.shape(), axis_of(site));
   for (int64_t row = 0; row < rows.count; ++row) {
     double highest = -INFINITY, total = 0;
     for (int64_t i = 0; i < rows.length; ++i) highest = std::max(highest, x.at(rows.at(row, i)));
@@ -37,7 +33,7 @@ void reference(const ReferenceSite& site) {
 
 template <bool kLogarithm>
 Steps lower(const LowerSite& site) {
-  const Rows rows(site.in(0).shape, axis_in(site.node.op->name, site.attrs(), site.in(0)));
+  const Rows rows(site.in(0).shape, axis_of(site));
   Dispatch dispatch = row_dispatch(site, "softmax", {"numbers", "functions"}, rows,
                                    {site.read("x", 0), site.write("y")});
   dispatch.params.emplace_back("stride", rows.stride);

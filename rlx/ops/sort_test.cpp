@@ -5,7 +5,8 @@
 #include <cmath>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_sort.h"
 
 namespace rlx {
 namespace {

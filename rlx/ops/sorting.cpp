@@ -5,7 +5,8 @@
 #include <numeric>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_sort.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -125,12 +126,6 @@ constexpr const char* kPutResults = R"(fn put(row: u32, place: u32, key: u32, in
 }  // namespace
 
 Variants sort_variants() { return {"sort.variant", 3}; }
-
-Types sorted_types(const TensorType& x, size_t axis, const Dim& keep) {
-  TensorType values = x;
-  values.shape[axis] = keep;
-  return {values, i64(values.shape)};
-}
 
 void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
   const Tensor& x = site.in(0);

@@ -11,7 +11,6 @@ struct Ordering {
 };
 
 Variants sort_variants();
-Types sorted_types(const TensorType& x, size_t axis, const Dim& keep);
 void sort_reference(const ReferenceSite& site, const Ordering& ordering);
 Steps lower_sort(const LowerSite& site, const Ordering& ordering);
 

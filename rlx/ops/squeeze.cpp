@@ -1,7 +1,7 @@
 // squeeze(x, axes) drops dims of 1; no axes means all that are 1.
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

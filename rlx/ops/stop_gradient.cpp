@@ -1,6 +1,6 @@
 // stop_gradient(x) = x, which no gradient passes; a view, so it costs nothing.
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

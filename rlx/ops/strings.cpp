@@ -10,7 +10,7 @@
 #include "rlx/ir/text_numbers.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/letter_case.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_text.h"
 
 namespace rlx {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "rlx/ops/letter_case.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_text.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

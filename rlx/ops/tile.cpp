@@ -1,7 +1,8 @@
 // tile(x, repeats): x repeated as often as `repeats` says along each of its dims.
 
 #include "rlx/codegen/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_rearrange.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

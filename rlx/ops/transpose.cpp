@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

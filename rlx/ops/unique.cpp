@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_search.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

@@ -1,6 +1,6 @@
 // unsqueeze(x, axes): dims of 1 at `axes` of the result.
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {

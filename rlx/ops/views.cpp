@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "rlx/codegen/elementwise.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 
@@ -68,7 +68,7 @@ Steps copy_of_view(const LowerSite& site) {
 bool is_whole(const LowerSite& site, size_t i) {
   if (!site.inputs[i].contiguous()) return false;
   const Dim elements = count(site.in(i).shape);
-  // The first rows of a value are contiguous too; only views that keep the count are all of it.
+  // A slice of the first rows is contiguous too: only views with as many elements cover the value.
   for (Value value = site.node.inputs[i]; value.producer().op->view;) {
     value = value.producer().inputs[0];
     if (!(count(value.shape()) == elements)) return false;

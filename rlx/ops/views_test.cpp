@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {

@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_fill.h"
+#include "rlx/ops/ops_solve.h"
+#include "rlx/ops/ops_vision.h"
 #include "rlx/testing.h"
 
 namespace rlx {

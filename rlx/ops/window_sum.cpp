@@ -4,19 +4,17 @@
 #include <algorithm>
 
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
 
 namespace rlx {
 namespace {
 
-size_t axis_in(const Attrs& attrs, const TensorType& x) {
-  return axis_of("window_sum", attrs.get<int64_t>("axis"), x);
-}
-
 Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
   require(is_float(x.dtype), "window_sum: takes floats, got ", x);
-  axis_in(site.attrs, x);
+  axis_of(site);
   const int64_t before = site.attrs.get<int64_t>("before"),
                 after = site.attrs.get<int64_t>("after");
   require(before >= 0 && after >= 0, "window_sum: before ", before, " and after ", after,
@@ -26,7 +24,7 @@ Types infer(const InferSite& site) {
 
 void reference(const ReferenceSite& site) {
   const Tensor& x = site.in(0);
-  const ConcreteRows rows(x.shape(), axis_in(site.attrs, x.type()));
+  const ConcreteRows rows(x.shape(), axis_of(site));
   const int64_t before = site.attrs.get<int64_t>("before"),
                 after = site.attrs.get<int64_t>("after");
   for (int64_t row = 0; row < rows.count; ++row)
@@ -40,7 +38,7 @@ void reference(const ReferenceSite& site) {
 }
 
 Steps lower(const LowerSite& site) {
-  const Rows rows(site.in(0).shape, axis_in(site.attrs(), site.in(0)));
+  const Rows rows(site.in(0).shape, axis_of(site));
   const auto reach = [&](const char* name) {  // no further than a kernel counts
     return Dim(std::min<int64_t>(site.attrs().get<int64_t>(name), INT32_MAX));
   };
@@ -56,7 +54,7 @@ Steps lower(const LowerSite& site) {
   };
 }
 
-// What an element is summed into are those whose window has it: the window turned round.
+// An element is part of the windows of its neighbours: the gradient sums over the mirrored window.
 Gradients gradient(const GradientSite& site) {
   const Attrs& attrs = site.attrs();
   return {window_sum(site.dy(), attrs.get<int64_t>("axis"), attrs.get<int64_t>("after"),

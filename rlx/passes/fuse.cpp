@@ -10,7 +10,7 @@
 
 #include "rlx/codegen/group.h"
 #include "rlx/ir/renaming.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 

@@ -1,7 +1,7 @@
 // A reshape or expand whose shape is computed, but known as expressions of symbols, has it as an
 // attribute: the arithmetic behind it, and its use of other values' shapes, is then dead.
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {

@@ -1,6 +1,6 @@
 // transpose(transpose(x)) -> transpose(x), or x itself when the two cancel.
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 #include "rlx/passes/passes.h"
 

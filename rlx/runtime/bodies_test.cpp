@@ -6,7 +6,7 @@
 #include "rlx/conformance/device_test.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/runtime/program.h"
 
 namespace rlx {

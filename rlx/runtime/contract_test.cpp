@@ -7,7 +7,10 @@
 #include "rlx/conformance/device_test.h"
 #include "rlx/op.h"
 #include "rlx/ops/kernel.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_linear.h"
+#include "rlx/ops/ops_sort.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

@@ -11,8 +11,10 @@
 #include "rlx/ir/text.h"
 #include "rlx/op.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/runtime/internals.h"
+#include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 
 namespace rlx {

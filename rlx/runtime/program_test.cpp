@@ -13,7 +13,8 @@
 #include "rlx/backend/webgpu/webgpu_device.h"
 #include "rlx/conformance/device_test.h"
 #include "rlx/op.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
 #include "rlx/runtime/internals.h"
 #include "rlx/testing.h"
 

@@ -4,7 +4,7 @@
 
 #include "rlx/conformance/device_test.h"
 #include "rlx/op.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

@@ -4,7 +4,9 @@
 
 #include "rlx/conformance/test_devices.h"
 #include "rlx/op.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_sort.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

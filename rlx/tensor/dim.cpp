@@ -336,7 +336,7 @@ Dim broadcast(const Dim& a, const Dim& b) {
     fail(ErrorKind::invalid_graph, "cannot broadcast ", a, " with ", b);
   if (a.is_number()) return a;
   if (b.is_number()) return b;
-  // In whatever order dims met, and however often one came again, it is the same dim.
+  // The result does not depend on the order of the parts or on repeated ones.
   std::vector<Dim> met, parts;
   a.add_broadcast_parts(met);
   b.add_broadcast_parts(met);

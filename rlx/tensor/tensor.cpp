@@ -41,7 +41,8 @@ T truncated(double value) {
   return static_cast<T>(value);
 }
 
-// f64 -> f32 -> f16 would round twice: steps to an odd f32 first, which keeps the last decision.
+// f64 -> f32 -> f16 would round twice. Rounding to odd first keeps the result of the last rounding
+// exact.
 float to_odd_float(double value) {
   const float nearest = static_cast<float>(value);
   if (std::isnan(value) || std::isinf(nearest) || static_cast<double>(nearest) == value)

@@ -16,6 +16,6 @@ mapfile -t devices < <("$1" devices 2>/dev/null | grep -xE 'cpu|lavapipe|swiftsh
 if [ "${devices[*]}" != 'cpu lavapipe swiftshader' ]; then
   echo "right on ${devices[*]}; docs/ops.md has columns for others and is not compared"
 elif ! diff -u "$2/docs/ops.md" "$work/ops.md"; then
-  echo "docs/ops.md is old: ./run ops --markdown > docs/ops.md"
+  echo "docs/ops.md is old: tools/generate"
   exit 1
 fi

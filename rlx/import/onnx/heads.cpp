@@ -1,5 +1,8 @@
 #include "rlx/import/onnx/heads.h"
 
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_rope.h"
+
 namespace rlx::onnx {
 
 int64_t head_count(const NodeSite& site, const char* attribute) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx::onnx {
 

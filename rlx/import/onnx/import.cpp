@@ -8,8 +8,9 @@
 #include "rlx/import/onnx/import_model.h"
 #include "rlx/import/onnx/site.h"
 #include "rlx/import/onnx/sources.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/known.h"
-#include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
 namespace {

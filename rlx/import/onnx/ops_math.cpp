@@ -1,9 +1,15 @@
 // ONNX operators on single elements, and products of matrices.
 
+#include "rlx/ops/ops_math.h"
+
 #include <cmath>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_einsum.h"
+#include "rlx/ops/ops_logic.h"
+#include "rlx/ops/ops_text.h"
 
 namespace rlx::onnx {
 namespace {

@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_norm.h"
 
 namespace rlx::onnx {
 namespace {

@@ -1,6 +1,10 @@
 // Attention as com.microsoft has it.
 
 #include "rlx/import/onnx/heads.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_linear.h"
+#include "rlx/ops/ops_scatter.h"
 
 namespace rlx::onnx {
 namespace {

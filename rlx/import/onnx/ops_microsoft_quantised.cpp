@@ -3,7 +3,13 @@
 #include <cmath>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_linear.h"
+#include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_quantise.h"
+#include "rlx/ops/ops_recurrent.h"
 
 namespace rlx::onnx {
 namespace {

@@ -1,7 +1,9 @@
 // ONNX operators on quantised numbers.
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_quantise.h"
 
 namespace rlx::onnx {
 namespace {

@@ -1,9 +1,17 @@
 // ONNX operators over rows: reductions, softmax, normalisation, search, losses.
 
+#include "rlx/ops/ops_reduction.h"
+
 #include <algorithm>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
+#include "rlx/ops/ops_loss.h"
+#include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_search.h"
+#include "rlx/ops/ops_sort.h"
 
 namespace rlx::onnx {
 namespace {

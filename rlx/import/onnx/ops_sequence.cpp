@@ -5,7 +5,11 @@
 
 #include "rlx/import/onnx/site.h"
 #include "rlx/ops/bodies.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_loop.h"
+#include "rlx/ops/ops_random.h"
+#include "rlx/ops/ops_recurrent.h"
 
 namespace rlx::onnx {
 namespace {

@@ -4,7 +4,12 @@
 #include <cmath>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_fill.h"
+#include "rlx/ops/ops_index.h"
+#include "rlx/ops/ops_rearrange.h"
+#include "rlx/ops/ops_resize.h"
+#include "rlx/ops/ops_scatter.h"
 
 namespace rlx::onnx {
 namespace {

@@ -1,10 +1,11 @@
 // ONNX operators on signals: Fourier transforms, windows, the mel scale.
 
+#include "rlx/ops/ops_signal.h"
+
 #include <algorithm>
 #include <cmath>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
 namespace {

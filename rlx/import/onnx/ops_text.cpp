@@ -1,9 +1,11 @@
 // ONNX operators on text, and on text that has become numbers.
 
+#include "rlx/ops/ops_text.h"
+
 #include <algorithm>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx::onnx {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "rlx/autodiff/gradient.h"
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx::onnx {
 namespace {

@@ -1,6 +1,9 @@
 // ONNX's own operators of transformers.
 
 #include "rlx/import/onnx/heads.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_norm.h"
 
 namespace rlx::onnx {
 namespace {

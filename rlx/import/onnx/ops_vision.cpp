@@ -1,7 +1,9 @@
 // ONNX operators on pictures and boxes, and the determinant that goes with their transforms.
 
+#include "rlx/ops/ops_vision.h"
+
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_solve.h"
 
 namespace rlx::onnx {
 namespace {

@@ -3,7 +3,10 @@
 #include <cctype>
 
 #include "rlx/import/onnx/site.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_pool.h"
 
 namespace rlx::onnx {
 namespace {

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "rlx/import/onnx/import.h"
+#include "rlx/ir/graph.h"
 #include "rlx/ir/known.h"
-#include "rlx/ops/ops.h"
 
 namespace rlx::onnx {
 

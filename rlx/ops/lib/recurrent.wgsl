@@ -1,7 +1,8 @@
 // What the kernels of lstm, gru and rnn share. An invocation is one unit of one sequence's state in one
 // direction; the state of the step before lies in one half of h, that of this step goes to the other.
 // Constants: GATES, REVERSE. Params: steps, batches, hidden, states, step, from_half, to_half, y_time,
-// y_direction, y_batch. Functions: bias_at, length_of.
+// y_direction, y_batch. Functions: bias_at, length_of, and of the kernel: update(at) takes one step,
+// finish(at) is called instead where the sequence is over.
 
 struct Place {
   i: u32,  // in a state of all directions, sequences and units
@@ -43,3 +44,11 @@ fn y_at(at: Place) -> u32 {
 }
 
 fn clipped(x: f32, clip: f32) -> f32 { return select(clamp(x, -clip, clip), x, is_nan(x)); }
+
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let i = workgroup_index(ids) * WORKGROUP + lane;
+  if (i >= params.states) { return; }
+  let at = place_of(i);
+  if (params.step < at.length) { update(at); } else { finish(at); }
+}

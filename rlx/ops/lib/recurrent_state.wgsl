@@ -5,9 +5,5 @@ fn put_state(at: Place, h: f32, y: f32) {
   store_y(y_at(at), y);
 }
 
-// The state of a sequence that is over stays; is it?
-fn stays(at: Place) -> bool {
-  if (params.step < at.length) { return false; }
-  put_state(at, load_h(params.from_half + at.i), 0.0);
-  return true;
-}
+// The state of a sequence that is over stays.
+fn finish(at: Place) { put_state(at, load_h(params.from_half + at.i), 0.0); }
