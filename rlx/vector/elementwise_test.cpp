@@ -1,0 +1,102 @@
+#include "rlx/vector/elementwise.h"
+
+#include <gtest/gtest.h>
+
+#include "rlx/vector/testing.h"
+
+namespace rlx::vector {
+namespace {
+
+struct Claim {
+  const char* name;
+  Elementwise::Function Elementwise::*function;
+  double (*exact)(double x);
+  float low, high;
+  double ulps, absolute;  // either suffices; the second is per max(1, |x|)
+};
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+double gelu_tanh(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+const Claim kClaims[] = {
+    {"exp", &Elementwise::exp, [](double x) { return std::exp(x); }, -104, 89, 2, 0},
+    {"log", &Elementwise::log, [](double x) { return std::log(x); }, 0, 10, 2, 0},
+    {"log", &Elementwise::log, [](double x) { return std::log(x); }, 0, 3e38f, 2, 0},
+    {"sin", &Elementwise::sin, [](double x) { return std::sin(x); }, -10, 10, 2, 1e-7},
+    {"sin", &Elementwise::sin, [](double x) { return std::sin(x); }, -9000, 9000, 2, 1.2e-7},
+    {"cos", &Elementwise::cos, [](double x) { return std::cos(x); }, -10, 10, 2, 1e-7},
+    {"tanh", &Elementwise::tanh, [](double x) { return std::tanh(x); }, -1, 1, 4, 0},
+    {"tanh", &Elementwise::tanh, [](double x) { return std::tanh(x); }, -12, 12, 6, 0},
+    {"sigmoid", &Elementwise::sigmoid, sigmoid, -87, 100, 4, 0},
+    {"silu", &Elementwise::silu, [](double x) { return x * sigmoid(x); }, -87, 100, 5, 0},
+    {"erf", &Elementwise::erf, [](double x) { return std::erf(x); }, -0.1f, 0.1f, 4, 0},
+    {"erf", &Elementwise::erf, [](double x) { return std::erf(x); }, -5, 5, 0, 4e-7},
+    {"gelu", &Elementwise::gelu, [](double x) { return x / 2 * std::erfc(-x * std::sqrt(0.5)); },
+     -10, 10, 0, 4e-7},
+    {"gelu_tanh", &Elementwise::gelu_tanh, gelu_tanh, -10, 10, 0, 4e-7},
+    {"relu", &Elementwise::relu, [](double x) { return x > 0 ? x : 0; }, -1, 1, 0, 0},
+    {"square", &Elementwise::square, [](double x) { return x * x; }, -9, 9, 0.5, 0},
+    {"sqrt", &Elementwise::sqrt, [](double x) { return std::sqrt(x); }, 0, 100, 0.5, 0},
+};
+
+TEST(VectorElementwise, ErrorsAreAsStated) {
+  for (const Isa isa : isas())
+    for (const Claim& claim : kClaims) {
+      SCOPED_TRACE(std::string(name_of(isa)) + " " + claim.name);
+      const std::vector<float> x = random_floats(100'003, claim.low, claim.high);
+      std::vector<float> y(x.size());
+      (elementwise(isa).*claim.function)(x.data(), y.data(), static_cast<int64_t>(x.size()));
+      double worst = 0, worst_absolute = 0, at = 0;
+      for (size_t i = 0; i < x.size(); ++i) {
+        const double want = claim.exact(static_cast<double>(x[i]));
+        const double absolute = std::abs(static_cast<double>(y[i]) - want) /
+                                std::max(1.0, std::abs(static_cast<double>(x[i])));
+        if (absolute <= claim.absolute) continue;
+        const double steps = ulps(y[i], want);
+        if (steps > worst) worst = steps, at = static_cast<double>(x[i]), worst_absolute = absolute;
+      }
+      EXPECT_LE(worst, claim.ulps) << "at " << at << ", absolute " << worst_absolute;
+    }
+}
+
+TEST(VectorElementwise, EveryCountIsCovered) {
+  for (const Isa isa : isas())
+    for (const int64_t count : {0, 1, 3, 4, 15, 16, 17, 255}) {
+      std::vector<float> x(static_cast<size_t>(count) + 1, -3);
+      elementwise(isa).relu(x.data(), x.data(), count);
+      for (int64_t i = 0; i < count; ++i) EXPECT_EQ(x[static_cast<size_t>(i)], 0);
+      EXPECT_EQ(x.back(), -3) << "beyond the end";
+    }
+}
+
+TEST(VectorElementwise, NumbersThatAreNoneStayAndInfinitiesHaveTheirLimits) {
+  constexpr float kInf = INFINITY;
+  for (const Isa isa : isas()) {
+    const Elementwise code = elementwise(isa);
+    const auto of = [](Elementwise::Function f, float x) {
+      f(&x, &x, 1);
+      return x;
+    };
+    for (const Claim& claim : kClaims)
+      EXPECT_TRUE(std::isnan(of(code.*claim.function, NAN))) << claim.name << name_of(isa);
+    EXPECT_EQ(of(code.exp, kInf), kInf);
+    EXPECT_EQ(of(code.exp, -kInf), 0);
+    EXPECT_EQ(of(code.exp, -200), 0);
+    EXPECT_EQ(of(code.exp, 0), 1);
+    EXPECT_EQ(of(code.log, kInf), kInf);
+    EXPECT_EQ(of(code.log, 0), -kInf);
+    EXPECT_TRUE(std::isnan(of(code.log, -1)));
+    EXPECT_EQ(of(code.tanh, kInf), 1);
+    EXPECT_EQ(of(code.tanh, -kInf), -1);
+    EXPECT_EQ(of(code.sigmoid, kInf), 1);
+    EXPECT_EQ(of(code.sigmoid, -kInf), 0);
+    EXPECT_EQ(of(code.erf, kInf), 1);
+    EXPECT_EQ(of(code.erf, -kInf), -1);
+    EXPECT_TRUE(std::isnan(of(code.sin, kInf)));
+    EXPECT_TRUE(std::signbit(of(code.sin, -0.0f)));
+    EXPECT_TRUE(std::signbit(of(code.tanh, -0.0f)));
+  }
+}
+
+}  // namespace
+}  // namespace rlx::vector
