@@ -3,6 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rlx/vector/elementwise.cpp"
 #include "rlx/vector/each_isa.h"
+#include "rlx/vector/load_elements.h"
 #include "rlx/vector/math.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -35,6 +36,22 @@ void each_angle(const float* x, float* y, int64_t count) {
 HWY_INLINE F relu(F x) { return max(set(0.0f), x); }  // NaN stays
 HWY_INLINE F square(F x) { return x * x; }
 
+template <class From, class To>
+void convert(const From* x, To* y, int64_t count) {
+  for (int64_t i = 0; i < count; i += kLanes)
+    store_some(load_some(x + i, count - i), y + i, count - i);
+}
+void widen(Element from, const void* x, float* y, int64_t count) {
+  if (from == Element::f32) return convert(static_cast<const float*>(x), y, count);
+  if (from == Element::f16) return convert(static_cast<const Float16*>(x), y, count);
+  convert(static_cast<const BFloat16*>(x), y, count);
+}
+void narrow(const float* x, Element to, void* y, int64_t count) {
+  if (to == Element::f32) return convert(x, static_cast<float*>(y), count);
+  if (to == Element::f16) return convert(x, static_cast<Float16*>(y), count);
+  convert(x, static_cast<BFloat16*>(y), count);
+}
+
 Elementwise make() {
   return {.exp = each<exp>,
           .log = each<log>,
@@ -48,7 +65,9 @@ Elementwise make() {
           .gelu_tanh = each<gelu_tanh>,
           .relu = each<relu>,
           .square = each<square>,
-          .sqrt = each<sqrt>};
+          .sqrt = each<sqrt>,
+          .widen = widen,
+          .narrow = narrow};
 }
 
 }  // namespace

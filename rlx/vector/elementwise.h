@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "rlx/vector/elements.h"
 #include "rlx/vector/isa.h"
 
 namespace rlx::vector {
@@ -22,6 +23,10 @@ struct Elementwise {
   Function relu;
   Function square;
   Function sqrt;
+
+  // Between dtypes; numbers are rounded to the nearest, ties to even.
+  void (*widen)(Element from, const void* x, float* y, int64_t count);
+  void (*narrow)(const float* x, Element to, void* y, int64_t count);
 };
 Elementwise elementwise(Isa isa);
 

@@ -98,5 +98,42 @@ TEST(VectorElementwise, NumbersThatAreNoneStayAndInfinitiesHaveTheirLimits) {
   }
 }
 
+TEST(VectorElementwise, EveryF16AndBf16IsReadAndWrittenAsItIs) {
+  for (const Isa isa : isas())
+    for (const Element element : {Element::f16, Element::bf16}) {
+      std::vector<uint16_t> words(65536), back(words.size());
+      for (size_t i = 0; i < words.size(); ++i) words[i] = static_cast<uint16_t>(i);
+      std::vector<float> numbers(words.size());
+      elementwise(isa).widen(element, words.data(), numbers.data(), 65536);
+      elementwise(isa).narrow(numbers.data(), element, back.data(), 65536);
+      for (size_t i = 0; i < words.size(); ++i) {
+        const float want = Elements::number(element, words[i]);
+        if (std::isnan(want)) {
+          ASSERT_TRUE(std::isnan(numbers[i])) << name_of(isa) << " " << i;
+          ASSERT_TRUE(std::isnan(Elements::number(element, back[i]))) << name_of(isa) << " " << i;
+        } else {
+          ASSERT_EQ(numbers[i], want) << name_of(isa) << " " << i;
+          ASSERT_EQ(back[i], words[i]) << name_of(isa);
+        }
+      }
+    }
+}
+
+TEST(VectorElementwise, NumbersBetweenTwoOfANarrowDtypeGoToTheNearest) {
+  for (const Isa isa : isas())
+    for (const Element element : {Element::f16, Element::bf16})
+      for (uint16_t word = 0; word < (element == Element::f16 ? 0x7bff : 0x7f7f); ++word) {
+        const float low = Elements::number(element, word),
+                    high = Elements::number(element, static_cast<uint16_t>(word + 1));
+        const float middle = low + (high - low) / 2;
+        const float between[] = {std::nextafter(middle, low), middle, std::nextafter(middle, high)};
+        uint16_t got[3];
+        elementwise(isa).narrow(between, element, got, 3);
+        ASSERT_EQ(got[0], word) << name_of(isa);
+        ASSERT_EQ(got[1], word + (word & 1)) << name_of(isa);
+        ASSERT_EQ(got[2], word + 1) << name_of(isa);
+      }
+}
+
 }  // namespace
 }  // namespace rlx::vector

@@ -53,14 +53,14 @@ HWY_INLINE F exp(F x) {
 
 // Of an x <= 0 that may be any: for softmax, where what is below the normal numbers is 0.
 HWY_INLINE F exp_below_zero(F x) {
-  x = max(set(-87.3f), x);
+  x = max(set(-87.33f), x);
   const Rounded n = rounded(x * set(1.44269504f));
   F r = neg_mul_add(n.value, set(0.693359375f), x);
   r = neg_mul_add(n.value, set(-2.12194440e-4f), r);
   const F tail =
       polynomial(r, {0.49999999f, 0.166666657f, 4.16664854e-2f, 8.3334519e-3f, 1.38888889e-3f});
   const F y = mul_add(r * r, tail, r) + set(1.0f);
-  return select(less(set(-87.2f), x), y * power_of_two(n.integer),
+  return select(less(set(-87.33f), x), y * power_of_two(n.integer),
                 select(equal(x, x), set(0.0f), x));
 }
 

@@ -52,6 +52,7 @@ HWY_INLINE M is_not_zero(I x) { return x != set_int(0); }
 HWY_INLINE F select(M which, F yes, F no) {
   return floats((bits(yes) & which) | (bits(no) & ~which));
 }
+HWY_INLINE M first(int64_t count) { return I{0, 1, 2, 3} < set_int(static_cast<int32_t>(count)); }
 HWY_INLINE bool any(M which) { return (which[0] | which[1] | which[2] | which[3]) != 0; }
 
 HWY_INLINE F mul_add(F a, F b, F c) { return a * b + c; }

@@ -66,6 +66,7 @@ HWY_INLINE M less(F a, F b) { return hn::Lt(a, b); }
 HWY_INLINE M equal(F a, F b) { return hn::Eq(a, b); }
 HWY_INLINE M is_not_zero(I x) { return hn::RebindMask(kFloats, hn::Ne(x, hn::Zero(kInts))); }
 HWY_INLINE F select(M which, F yes, F no) { return hn::IfThenElse(which, yes, no); }
+HWY_INLINE M first(int64_t count) { return hn::FirstN(kFloats, static_cast<size_t>(count)); }
 HWY_INLINE bool any(M which) { return !hn::AllFalse(kFloats, which); }
 
 HWY_INLINE I bits(F x) { return hn::BitCast(kInts, x); }
