@@ -10,7 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "rlx/vector/attention.h"
 #include "rlx/vector/gemm.h"
+#include "rlx/vector/reduce.h"
+#include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -190,6 +193,97 @@ void products(int threads) {
   }
 }
 
+void attentions() {
+  struct Size {
+    int64_t heads, queries, keys, size;
+  };
+  for (const auto& [heads, queries, keys, size] :
+       {Size{12, 128, 128, 32}, {12, 128, 128, 64}, {12, 512, 512, 64}, {32, 1, 1024, 64}}) {
+    // Heads lie side by side in the rows of q, k, v and y.
+    const int64_t row = heads * size;
+    const std::vector<float> q = numbers(queries * row), k = numbers(keys * row),
+                             v = numbers(keys * row), bias = numbers(keys);
+    std::vector<float> y(static_cast<size_t>(queries * row));
+    std::vector<Contender> contenders;
+    std::vector<Isa> isas{best_isa()};
+    if (best_isa() != Isa::avx2) isas.push_back(Isa::avx2);
+    for (const Isa isa : isas)
+      contenders.push_back({name_of(isa), [&, isa, code = attention(isa)] {
+                              std::vector<float> packed, scratch;
+                              for (int64_t head = 0; head < heads; ++head) {
+                                const AttentionHead h{.queries = queries,
+                                                      .keys = keys,
+                                                      .size = size,
+                                                      .value_size = size,
+                                                      .q = q.data() + head * size,
+                                                      .k = k.data() + head * size,
+                                                      .v = v.data() + head * size,
+                                                      .y = y.data() + head * size,
+                                                      .q_row = row,
+                                                      .k_row = row,
+                                                      .v_row = row,
+                                                      .y_row = row,
+                                                      .bias = bias.data(),
+                                                      .bias_column = 1};
+                                scratch.resize(
+                                    static_cast<size_t>(std::max(code.scratch_size(h), keys)));
+                                if (queries < 4) {
+                                  code.few(h, {0, queries}, scratch.data());
+                                  continue;
+                                }
+                                packed.resize(static_cast<size_t>(code.packed_size(h)));
+                                code.pack(h, packed.data());
+                                code.many(h, packed.data(), {0, queries}, scratch.data());
+                              }
+                            }});
+    compare("attention " + std::to_string(heads) + " heads " + std::to_string(queries) + "x" +
+                std::to_string(keys) + "x" + std::to_string(size),
+            4.0 * static_cast<double>(heads * queries * keys * size), "GFLOP/s", contenders);
+  }
+}
+
+// Beside a copy of the same bytes, which is the least that a pass over memory costs.
+void rows_of(int64_t count, int64_t length) {
+  const std::vector<float> x = numbers(count * length), gamma = numbers(length);
+  std::vector<float> y(x.size()), few(static_cast<size_t>(std::max(count, length)));
+  const auto line = [&](const char* name, std::function<void(Isa)> run) {
+    compare(std::string(name) + " " + std::to_string(count) + "x" + std::to_string(length),
+            static_cast<double>(x.size()), "elements/ns",
+            {{name_of(best_isa()), [=] { run(best_isa()); }},
+             {"avx2", [=] { run(Isa::avx2); }},
+             {"copy", [&] { std::memcpy(y.data(), x.data(), x.size() * 4); }}});
+  };
+  line("softmax", [&](Isa isa) {
+    rows(isa).softmax(
+        {.x = x.data(), .y = y.data(), .length = length, .x_row = length, .y_row = length},
+        {0, count});
+  });
+  line("softmax of columns", [&](Isa isa) {
+    rows(isa).softmax_columns(
+        {.x = x.data(), .y = y.data(), .length = count, .x_row = length, .y_row = length},
+        {0, length});
+  });
+  line("layer norm", [&](Isa isa) {
+    rows(isa).norm({.x = x.data(),
+                    .y = y.data(),
+                    .gamma = gamma.data(),
+                    .beta = gamma.data(),
+                    .length = length,
+                    .x_row = length,
+                    .y_row = length,
+                    .epsilon = 1e-5},
+                   {0, count});
+  });
+  line("sum", [&](Isa isa) {
+    reductions(isa).rows({.x = x.data(), .y = few.data(), .length = length, .x_row = length},
+                         {0, count});
+  });
+  line("sum of columns", [&](Isa isa) {
+    reductions(isa).columns({.x = x.data(), .y = few.data(), .length = count, .x_row = length},
+                            {0, length});
+  });
+}
+
 }  // namespace
 }  // namespace rlx::vector
 
@@ -197,6 +291,10 @@ int main(int argc, char** argv) {
   using namespace rlx::vector;
   if (argc > 1) wanted = argv[1];
   peak();
+  attentions();
+  rows_of(1536, 128);
+  rows_of(128, 768);
+  rows_of(4, 32000);
   products(1);
   products(2);
 }

@@ -95,14 +95,15 @@ void run_block(const Product& p, Range rows, Range panels) {
     const bool last = first + block == p.inner;
     for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
       const int64_t column = panel * kPanel, columns = std::min(kPanel, p.columns - column);
-      const float* b = p.packed_b + first * width + column * block;
+      const float* b = own;
       PrefetchNext prefetch{nullptr, block * kPanel * 4};
       if (!p.packed_b) {
         pack_panel(p.b.data + first * p.b.row + column * p.b.column, p.b.row, p.b.column, block,
                    columns, own);
-        b = own;
-      } else if (panel + 1 < panels.end) {
-        prefetch.next = reinterpret_cast<const char*>(b + block * kPanel);
+      } else {
+        b = p.packed_b + first * width + column * block;
+        if (panel + 1 < panels.end)
+          prefetch.next = reinterpret_cast<const char*>(b + block * kPanel);
       }
       float* c = p.c + rows.begin * p.c_row + column;
       const float* start = p.start ? p.start + rows.begin * p.start_row + column : nullptr;

@@ -47,10 +47,10 @@ HWY_NOINLINE void run_tile(const Tile& t) {
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      const float* from = t.start + r * t.start_row + v * kLanes;
+      const int64_t at = r * t.start_row + v * kLanes;
       sums[r][v] = !t.start                   ? set(0.0f)
-                   : v + 1 < vectors || whole ? load(from)
-                                              : load_part(from, rest);
+                   : v + 1 < vectors || whole ? load(t.start + at)
+                                              : load_part(t.start + at, rest);
     }
   const float *a = t.a, *b = t.b;
   const int64_t a_row = t.a_row;
@@ -159,6 +159,21 @@ HWY_INLINE void pack_panel(const float* b, int64_t b_row, int64_t b_column, int6
     return;
   }
   if (columns > kPanel) columns = kPanel;
+  if (b_row == 1) {  // it lies transposed
+    int64_t k = 0;
+    for (; k + 4 <= inner; k += 4) {
+      int64_t c = 0;
+      for (; c + 4 <= columns; c += 4)
+        transpose4(b + c * b_column + k, b_column, to + k * kPanel + c, kPanel);
+      for (int64_t i = k; i < k + 4; ++i) {
+        for (int64_t j = c; j < columns; ++j) to[i * kPanel + j] = b[j * b_column + i];
+        for (int64_t j = columns; j < kPanel; ++j) to[i * kPanel + j] = 0;
+      }
+    }
+    b += k;
+    to += k * kPanel;
+    inner -= k;
+  }
   for (int64_t k = 0; k < inner; ++k, b += b_row, to += kPanel) {
     for (int64_t c = 0; c < columns; ++c) to[c] = b[c * b_column];
     for (int64_t c = columns; c < kPanel; ++c) to[c] = 0;

@@ -69,6 +69,12 @@ HWY_INLINE void store_words(I x, uint16_t* to) {
   for (int i = 0; i < 4; ++i) to[i] = static_cast<uint16_t>(x[i]);
 }
 
+HWY_INLINE void transpose4(const float* from, int64_t from_row, float* to, int64_t to_row) {
+  const F a = load(from), b = load(from + from_row), c = load(from + 2 * from_row),
+          d = load(from + 3 * from_row);
+  for (int i = 0; i < 4; ++i) store(F{a[i], b[i], c[i], d[i]}, to + i * to_row);
+}
+
 HWY_INLINE float sum(F x) { return (x[0] + x[1]) + (x[2] + x[3]); }
 HWY_INLINE float largest(F x) {
   const F other = max(x, F{x[1], x[0], x[3], x[2]});

@@ -12,12 +12,14 @@ HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
 namespace {
 
-// How a fold takes one more element; `start` changes nothing.
+// How a fold takes one more element, and how two totals become one. `start` changes nothing.
 struct Add {
   static constexpr float start = 0;
   static HWY_INLINE F more(F total, F x) { return total + x; }
-  static HWY_INLINE double map(double x) { return x; }
+  static HWY_INLINE F both(F a, F b) { return a + b; }
   static HWY_INLINE double both(double a, double b) { return a + b; }
+  static HWY_INLINE double map(double x) { return x; }
+  static HWY_INLINE double lanes(F x) { return static_cast<double>(sum(x)); }
 };
 struct AddMagnitude : Add {
   static HWY_INLINE F more(F total, F x) { return total + abs(x); }
@@ -27,21 +29,35 @@ struct AddSquare : Add {
   static HWY_INLINE F more(F total, F x) { return mul_add(x, x, total); }
   static HWY_INLINE double map(double x) { return x * x; }
 };
+template <class How>
+double fold_lanes(F x) {
+  alignas(64) float lanes[kLanes];
+  store(x, lanes);
+  double total = static_cast<double>(How::start);
+  for (const float lane : lanes) total = How::both(total, static_cast<double>(lane));
+  return total;
+}
 struct Multiply : Add {
   static constexpr float start = 1;
   static HWY_INLINE F more(F total, F x) { return total * x; }
+  static HWY_INLINE F both(F a, F b) { return a * b; }
   static HWY_INLINE double both(double a, double b) { return a * b; }
+  static double lanes(F x) { return fold_lanes<Multiply>(x); }
 };
 // What is no number stays.
 struct Highest : Add {
   static constexpr float start = -kInfinity;
   static HWY_INLINE F more(F total, F x) { return select(equal(x, x), max(x, total), x); }
+  static HWY_INLINE F both(F a, F b) { return more(a, b); }
   static HWY_INLINE double both(double a, double b) { return a >= b || a != a ? a : b; }
+  static double lanes(F x) { return fold_lanes<Highest>(x); }
 };
 struct Lowest : Add {
   static constexpr float start = kInfinity;
   static HWY_INLINE F more(F total, F x) { return select(equal(x, x), min(x, total), x); }
+  static HWY_INLINE F both(F a, F b) { return more(a, b); }
   static HWY_INLINE double both(double a, double b) { return a <= b || a != a ? a : b; }
+  static double lanes(F x) { return fold_lanes<Lowest>(x); }
 };
 
 double finished(Fold fold, double total, int64_t length) {
@@ -95,23 +111,45 @@ void rows_of(const Reduce& r, Range rows) {
         const F more = How::more(parts[0], load_some(x + i, end - i));
         parts[0] = end - i < kLanes ? select(first(end - i), more, parts[0]) : more;
       }
-      for (const F part : parts) {
-        alignas(64) float lanes[kLanes];
-        store(part, lanes);
-        for (const float lane : lanes) total = How::both(total, static_cast<double>(lane));
-      }
+      const F part = How::both(How::both(parts[0], parts[1]), How::both(parts[2], parts[3]));
+      total = How::both(total, How::lanes(part));
     }
     if (is_doubtful(r.fold, total)) total = in_doubles<How>(x, 1, r.length);
     static_cast<T*>(r.y)[row] = from_double<T>(finished(r.fold, total, r.length));
   }
 }
 
+constexpr int64_t kWidth = 4 * kLanes, kRows = 64;  // of a block of columns
+
+// Few rows, so that totals stay f32; false where one of them is doubtful.
+template <class How, class T>
+bool short_columns(const Reduce& r, const T* x, T* y, int64_t width) {
+  const F count = set(static_cast<float>(r.length));
+  const bool averages = r.fold == Fold::mean || r.fold == Fold::mean_square;
+  const bool may_vanish = r.fold == Fold::product || r.fold == Fold::l2;
+  for (int64_t j = 0; j < width; j += kLanes) {
+    F total = set(How::start);
+    for (int64_t i = 0; i < r.length; ++i)
+      total = How::more(total, load_some(x + i * r.x_row + j, width - j));
+    const F magnitude = abs(total);
+    const F sure = select(less(magnitude, set(1e37f)),
+                          select(less(magnitude, set(1e-30f)), set(0.0f), set(1.0f)), set(0.0f));
+    const M vanishes = equal(magnitude, set(may_vanish ? -1.0f : 0.0f));
+    if (any(equal(select(vanishes, set(1.0f), sure), set(0.0f)))) return false;
+    if (averages) total = total / count;
+    if (r.fold == Fold::l2) total = sqrt(total);
+    store_some(total, y + j, width - j);
+  }
+  return true;
+}
+
 template <class How, class T>
 void columns_of(const Reduce& r, Range columns) {
-  constexpr int64_t kWidth = 4 * kLanes, kRows = 64;
   for (int64_t column = columns.begin; column < columns.end; column += kWidth) {
     const int64_t width = std::min(kWidth, columns.end - column);
     const T* x = static_cast<const T*>(r.x) + column;
+    if (r.length <= kRows && short_columns<How>(r, x, static_cast<T*>(r.y) + column, width))
+      continue;
     double totals[kWidth];
     std::fill(totals, totals + kWidth, static_cast<double>(How::start));
     for (int64_t begin = 0; begin < r.length; begin += kRows) {

@@ -104,24 +104,35 @@ void norm_row(const Norm& n, int64_t row) {
   T* y = at<T>(n.y, row * n.y_row);
   const T *gamma = at<T>(n.gamma, 0), *beta = at<T>(n.beta, 0);
   const auto count = static_cast<float>(n.length);
-  F totals = set(0.0f);
-  if (n.is_centred || n.sum) {
-    T* kept = n.sum ? at<T>(n.sum, row * n.sum_row) : nullptr;
-    for (int64_t i = 0; i < n.length; i += kLanes) {
-      const F value = x.at(i, n.length - i);
-      if (kept) store_some(value, kept + i, n.length - i);
-      totals = totals + value;
-    }
+  const int64_t pairs = n.length / (2 * kLanes) * 2 * kLanes;
+  // Two sums side by side, so that an addition need not wait for the one before it.
+  F even = set(0.0f), odd = even;
+  if (n.sum) {
+    T* kept = at<T>(n.sum, row * n.sum_row);
+    for (int64_t i = 0; i < n.length; i += kLanes)
+      store_some(x.at(i, n.length - i), kept + i, n.length - i);
   }
-  const F mean = set(n.is_centred ? sum(totals) / count : 0.0f);
-  F squares = set(0.0f);
-  for (int64_t i = 0; i < n.length; i += kLanes) {
+  if (n.is_centred) {
+    for (int64_t i = 0; i < pairs; i += 2 * kLanes) {
+      even = even + x.at(i, kLanes);
+      odd = odd + x.at(i + kLanes, kLanes);
+    }
+    for (int64_t i = pairs; i < n.length; i += kLanes) even = even + x.at(i, n.length - i);
+  }
+  const F mean = set(sum(even + odd) / count);
+  even = odd = set(0.0f);
+  for (int64_t i = 0; i < pairs; i += 2 * kLanes) {
+    const F a = x.at(i, kLanes) - mean, b = x.at(i + kLanes, kLanes) - mean;
+    even = mul_add(a, a, even);
+    odd = mul_add(b, b, odd);
+  }
+  for (int64_t i = pairs; i < n.length; i += kLanes) {
     F value = x.at(i, n.length - i) - mean;
     if (n.length - i < kLanes) value = select(first(n.length - i), value, set(0.0f));
-    squares = mul_add(value, value, squares);
+    even = mul_add(value, value, even);
   }
-  const F inverse =
-      set(static_cast<float>(1 / std::sqrt(static_cast<double>(sum(squares) / count) + n.epsilon)));
+  const F inverse = set(
+      static_cast<float>(1 / std::sqrt(static_cast<double>(sum(even + odd) / count) + n.epsilon)));
   for (int64_t i = 0; i < n.length; i += kLanes) {
     const int64_t left = n.length - i;
     F value = (x.at(i, left) - mean) * inverse;

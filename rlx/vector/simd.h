@@ -93,6 +93,24 @@ HWY_INLINE void store_words(I x, uint16_t* to) {  // each is 0 .. 65535
   hn::StoreU(hn::DemoteTo(words, x), words, to);
 }
 
+// to[i][j] = from[j][i] of four rows of four.
+HWY_INLINE void transpose4(const float* from, int64_t from_row, float* to, int64_t to_row) {
+#if HWY_TARGET == HWY_SCALAR
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < 4; ++j) to[i * to_row + j] = from[j * from_row + i];
+#else
+  constexpr hn::FixedTag<float, 4> d;
+  const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + from_row),
+             c = hn::LoadU(d, from + 2 * from_row), e = hn::LoadU(d, from + 3 * from_row);
+  const auto ac = hn::InterleaveLower(d, a, c), be = hn::InterleaveLower(d, b, e),
+             ac2 = hn::InterleaveUpper(d, a, c), be2 = hn::InterleaveUpper(d, b, e);
+  hn::StoreU(hn::InterleaveLower(d, ac, be), d, to);
+  hn::StoreU(hn::InterleaveUpper(d, ac, be), d, to + to_row);
+  hn::StoreU(hn::InterleaveLower(d, ac2, be2), d, to + 2 * to_row);
+  hn::StoreU(hn::InterleaveUpper(d, ac2, be2), d, to + 3 * to_row);
+#endif
+}
+
 HWY_INLINE float sum(F x) { return hn::GetLane(hn::SumOfLanes(kFloats, x)); }
 HWY_INLINE float largest(F x) { return hn::GetLane(hn::MaxOfLanes(kFloats, x)); }
 HWY_INLINE float smallest(F x) { return hn::GetLane(hn::MinOfLanes(kFloats, x)); }
