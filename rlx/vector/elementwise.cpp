@@ -36,6 +36,65 @@ void each_angle(const float* x, float* y, int64_t count) {
 HWY_INLINE F relu(F x) { return max(set(0.0f), x); }  // NaN stays
 HWY_INLINE F square(F x) { return x * x; }
 
+HWY_INLINE F add(F a, F b) { return a + b; }
+HWY_INLINE F sub(F a, F b) { return a - b; }
+HWY_INLINE F mul(F a, F b) { return a * b; }
+HWY_INLINE F div(F a, F b) { return a / b; }
+HWY_INLINE F higher(F a, F b) { return select(equal(a, a), max(a, b), a); }
+HWY_INLINE F lower(F a, F b) { return select(equal(a, a), min(a, b), a); }
+
+// Vectors of one operand: along memory, one element again and again, or gathered.
+struct Operand {
+  const float* data;
+  int64_t step;
+  F same;
+  Operand(const float* from, int64_t by) : data(from), step(by), same(set(*from)) {}
+  HWY_INLINE F at(int64_t i, int64_t count) const {
+    if (step == 0) return same;
+    if (step == 1) return load_some(data + i, count);
+    alignas(64) float lanes[kLanes] = {};
+    for (int64_t k = 0; k < (count < kLanes ? count : kLanes); ++k) lanes[k] = data[(i + k) * step];
+    return load(lanes);
+  }
+};
+template <F (*f)(F, F)>
+void combine_with(const float* a, int64_t a_step, const float* b, int64_t b_step, float* y,
+                  int64_t count) {
+  if (count <= 0) return;
+  const Operand left(a, a_step), right(b, b_step);
+  int64_t i = 0;
+  if (a_step == 1 && b_step == 1)
+    for (; i + kLanes <= count; i += kLanes) store(f(load(a + i), load(b + i)), y + i);
+  else if (a_step == 1 && b_step == 0)
+    for (; i + kLanes <= count; i += kLanes) store(f(load(a + i), right.same), y + i);
+  else if (a_step == 0 && b_step == 1)
+    for (; i + kLanes <= count; i += kLanes) store(f(left.same, load(b + i)), y + i);
+  for (; i < count; i += kLanes)
+    store_some(f(left.at(i, count - i), right.at(i, count - i)), y + i, count - i);
+}
+void combine(Binary how, const float* a, int64_t a_step, const float* b, int64_t b_step, float* y,
+             int64_t count) {
+  switch (how) {
+    case Binary::add:
+      return combine_with<add>(a, a_step, b, b_step, y, count);
+    case Binary::sub:
+      return combine_with<sub>(a, a_step, b, b_step, y, count);
+    case Binary::mul:
+      return combine_with<mul>(a, a_step, b, b_step, y, count);
+    case Binary::div:
+      return combine_with<div>(a, a_step, b, b_step, y, count);
+    case Binary::max:
+      return combine_with<higher>(a, a_step, b, b_step, y, count);
+    case Binary::min:
+      return combine_with<lower>(a, a_step, b, b_step, y, count);
+  }
+}
+void clamp(const float* x, float low, float high, float* y, int64_t count) {
+  const F least = set(low), most = set(high);
+  for (int64_t i = 0; i < count; i += kLanes)
+    store_some(min(most, max(least, load_some(x + i, count - i))), y + i, count - i);
+}
+
 template <class From, class To>
 void convert(const From* x, To* y, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes)
@@ -62,10 +121,13 @@ Elementwise make() {
           .silu = each<silu>,
           .erf = each<erf>,
           .gelu = each<gelu>,
+          .gelu_quick = each<gelu_quick>,
           .gelu_tanh = each<gelu_tanh>,
           .relu = each<relu>,
           .square = each<square>,
           .sqrt = each<sqrt>,
+          .combine = combine,
+          .clamp = clamp,
           .widen = widen,
           .narrow = narrow};
 }

@@ -15,9 +15,8 @@ struct Claim {
   double ulps, absolute;  // either suffices; the second is per max(1, |x|)
 };
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double gelu_tanh(double x) {
-  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
-}
+double gelu(double x) { return x / 2 * std::erfc(-x * std::sqrt(0.5)); }
+double gelu_tanh(double x) { return x * sigmoid(std::sqrt(8 / M_PI) * (x + 0.044715 * x * x * x)); }
 const Claim kClaims[] = {
     {"exp", &Elementwise::exp, [](double x) { return std::exp(x); }, -104, 89, 2, 0},
     {"log", &Elementwise::log, [](double x) { return std::log(x); }, 0, 10, 2, 0},
@@ -31,9 +30,9 @@ const Claim kClaims[] = {
     {"silu", &Elementwise::silu, [](double x) { return x * sigmoid(x); }, -87, 100, 5, 0},
     {"erf", &Elementwise::erf, [](double x) { return std::erf(x); }, -0.1f, 0.1f, 4, 0},
     {"erf", &Elementwise::erf, [](double x) { return std::erf(x); }, -5, 5, 0, 4e-7},
-    {"gelu", &Elementwise::gelu, [](double x) { return x / 2 * std::erfc(-x * std::sqrt(0.5)); },
-     -10, 10, 0, 4e-7},
-    {"gelu_tanh", &Elementwise::gelu_tanh, gelu_tanh, -10, 10, 0, 4e-7},
+    {"gelu", &Elementwise::gelu, gelu, -12.5f, 12.5f, 16, 0},
+    {"gelu_quick", &Elementwise::gelu_quick, gelu, -10, 10, 0, 4e-7},
+    {"gelu_tanh", &Elementwise::gelu_tanh, gelu_tanh, -3, 10, 32, 0},
     {"relu", &Elementwise::relu, [](double x) { return x > 0 ? x : 0; }, -1, 1, 0, 0},
     {"square", &Elementwise::square, [](double x) { return x * x; }, -9, 9, 0.5, 0},
     {"sqrt", &Elementwise::sqrt, [](double x) { return std::sqrt(x); }, 0, 100, 0.5, 0},
@@ -92,9 +91,55 @@ TEST(VectorElementwise, NumbersThatAreNoneStayAndInfinitiesHaveTheirLimits) {
     EXPECT_EQ(of(code.sigmoid, -kInf), 0);
     EXPECT_EQ(of(code.erf, kInf), 1);
     EXPECT_EQ(of(code.erf, -kInf), -1);
+    EXPECT_EQ(of(code.gelu, kInf), kInf);
+    EXPECT_TRUE(std::isnan(of(code.gelu, -kInf)));  // -infinity times 0
     EXPECT_TRUE(std::isnan(of(code.sin, kInf)));
     EXPECT_TRUE(std::signbit(of(code.sin, -0.0f)));
     EXPECT_TRUE(std::signbit(of(code.tanh, -0.0f)));
+  }
+}
+
+TEST(VectorElementwise, CombinesOperandsOfAnyStep) {
+  using Of = float (*)(float, float);
+  const std::pair<Binary, Of> kinds[] = {
+      {Binary::add, [](float a, float b) { return a + b; }},
+      {Binary::sub, [](float a, float b) { return a - b; }},
+      {Binary::mul, [](float a, float b) { return a * b; }},
+      {Binary::div, [](float a, float b) { return a / b; }},
+      {Binary::max, [](float a, float b) { return a != a || a >= b ? a : b; }},
+      {Binary::min, [](float a, float b) { return a != a || a <= b ? a : b; }}};
+  for (const Isa isa : isas())
+    for (const auto& kind : kinds)
+      for (const int64_t a_step : {0, 1, 3})
+        for (const int64_t b_step : {0, 1, 2})
+          for (const int64_t count : {0, 1, 3, 17, 255}) {
+            std::vector<float> a = random_floats(3 * count + 1, -1, 1, 1),
+                               b = random_floats(3 * count + 1, -1, 1, 2);
+            if (count > 10)
+              a[static_cast<size_t>(a_step * 5)] = NAN, b[static_cast<size_t>(b_step * 7)] = NAN;
+            std::vector<float> y(static_cast<size_t>(count) + 1, 7);
+            elementwise(isa).combine(kind.first, a.data(), a_step, b.data(), b_step, y.data(),
+                                     count);
+            for (int64_t i = 0; i < count; ++i) {
+              const float want = kind.second(a[static_cast<size_t>(i * a_step)],
+                                             b[static_cast<size_t>(i * b_step)]);
+              const float got = y[static_cast<size_t>(i)];
+              ASSERT_TRUE(got == want || (std::isnan(got) && std::isnan(want)))
+                  << name_of(isa) << got << want;
+            }
+            ASSERT_EQ(y.back(), 7);
+          }
+}
+
+TEST(VectorElementwise, ClampKeepsWhatIsNoNumber) {
+  for (const Isa isa : isas()) {
+    float x[] = {-5, 0.5f, 5, NAN, INFINITY};
+    elementwise(isa).clamp(x, -1, 1, x, 5);
+    EXPECT_EQ(x[0], -1);
+    EXPECT_EQ(x[1], 0.5f);
+    EXPECT_EQ(x[2], 1);
+    EXPECT_TRUE(std::isnan(x[3]));
+    EXPECT_EQ(x[4], 1);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "rlx/vector/gemm.h"
 
 #include <algorithm>
+#include <vector>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rlx/vector/gemm.cpp"
@@ -65,23 +66,26 @@ void few_rows_along(const Product& p, Range rows, Range columns) {
       add_rows<1>({a[0]}, b, p.b.row, c, columns.count());
   }
 }
+constexpr int64_t kLongest = 4096;  // so many products are summed as f32, and more as f64
 void few_rows_across(const Product& p, Range rows, Range columns) {
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     const float* a = p.a.data + r * p.a.row;
     for (int64_t j = columns.begin; j < columns.end; ++j) {
       const float* b = p.b.data + j * p.b.column;
-      F sums[2] = {set(0.0f), set(0.0f)};
-      int64_t k = 0;
-      for (; k + 2 * kLanes <= p.inner; k += 2 * kLanes)
-        for (int v = 0; v < 2; ++v)
-          sums[v] = mul_add(load(a + k + v * kLanes), load(b + k + v * kLanes), sums[v]);
-      for (; k < p.inner; k += kLanes) {
-        const int64_t count = p.inner - k;
-        sums[0] = count >= kLanes
-                      ? mul_add(load(a + k), load(b + k), sums[0])
-                      : mul_add(load_part(a + k, count), load_part(b + k, count), sums[0]);
+      double total = p.start ? static_cast<double>(p.start[r * p.start_row + j]) : 0;
+      for (int64_t begin = 0; begin < p.inner; begin += kLongest) {
+        const int64_t end = std::min(begin + kLongest, p.inner);
+        F sums[2] = {set(0.0f), set(0.0f)};
+        int64_t k = begin;
+        for (; k + 2 * kLanes <= end; k += 2 * kLanes)
+          for (int v = 0; v < 2; ++v)
+            sums[v] = mul_add(load(a + k + v * kLanes), load(b + k + v * kLanes), sums[v]);
+        for (; k + kLanes <= end; k += kLanes) sums[0] = mul_add(load(a + k), load(b + k), sums[0]);
+        if (k < end)
+          sums[0] = mul_add(load_part(a + k, end - k), load_part(b + k, end - k), sums[0]);
+        total += static_cast<double>(sum(sums[0] + sums[1]));
       }
-      p.c[r * p.c_row + j] = sum(sums[0] + sums[1]) + (p.start ? p.start[r * p.start_row + j] : 0);
+      p.c[r * p.c_row + j] = static_cast<float>(total);
     }
   }
 }
@@ -124,12 +128,44 @@ void run_block(const Product& p, Range rows, Range panels) {
   } while (first < p.inner);
 }
 
+// The inner dimension in parts whose products are added as f64.
+void run_long(const Product& p, Range rows, Range panels) {
+  const Range columns{panels.begin * kPanel, std::min(panels.end * kPanel, p.columns)};
+  const int64_t width = columns.count(), padded = (p.columns + kPanel - 1) / kPanel * kPanel;
+  std::vector<double> totals(static_cast<size_t>(rows.count() * width));
+  std::vector<float> part(totals.size());
+  for (int64_t first = 0; first < p.inner; first += 8 * kInnerBlock) {
+    Product each = p;
+    each.inner = std::min(8 * kInnerBlock, p.inner - first);
+    each.a.data += first * p.a.column;
+    if (p.packed_b)
+      each.packed_b += first * padded;
+    else
+      each.b.data += first * p.b.row;
+    each.c = part.data() - rows.begin * width - columns.begin;
+    each.c_row = width;
+    each.start = nullptr;
+    each.finish = nullptr;
+    run_block(each, rows, panels);
+    for (size_t i = 0; i < totals.size(); ++i) totals[i] += static_cast<double>(part[i]);
+  }
+  for (int64_t r = 0; r < rows.count(); ++r)
+    for (int64_t j = 0; j < width; ++j) {
+      const int64_t row = rows.begin + r, column = columns.begin + j;
+      const double start = p.start ? static_cast<double>(p.start[row * p.start_row + column]) : 0;
+      p.c[row * p.c_row + column] =
+          static_cast<float>(start + totals[static_cast<size_t>(r * width + j)]);
+    }
+  if (p.finish) p.finish(p.context, rows, columns);
+}
+
 void run(const Product& p, Range rows, Range panels) {
   const Range columns{panels.begin * kPanel, std::min(panels.end * kPanel, p.columns)};
   if (rows.count() <= 0 || columns.count() <= 0) return;
-  const bool along = p.b.column == 1, across = p.b.row == 1 && p.a.column == 1;
+  const bool across = p.b.row == 1 && p.a.column == 1,
+             along = p.b.column == 1 && p.inner <= kLongest;
   if (!p.packed_b && rows.count() < kTileRows && (along || across)) {
-    along ? few_rows_along(p, rows, columns) : few_rows_across(p, rows, columns);
+    across ? few_rows_across(p, rows, columns) : few_rows_along(p, rows, columns);
     if (p.finish) p.finish(p.context, rows, columns);
     return;
   }
@@ -138,7 +174,7 @@ void run(const Product& p, Range rows, Range panels) {
   const int64_t height =
       ((rows.count() + blocks - 1) / blocks + kTileRows - 1) / kTileRows * kTileRows;
   for (int64_t r = rows.begin; r < rows.end; r += height)
-    run_block(p, {r, std::min(r + height, rows.end)}, panels);
+    (p.inner > kLongest ? run_long : run_block)(p, {r, std::min(r + height, rows.end)}, panels);
 }
 
 Gemm make() { return {.panel_columns = kPanel, .tile_rows = kTileRows, .pack = pack, .run = run}; }

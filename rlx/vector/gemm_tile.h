@@ -46,12 +46,7 @@ HWY_NOINLINE void run_tile(const Tile& t) {
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      const int64_t at = r * t.start_row + v * kLanes;
-      sums[r][v] = !t.start                   ? set(0.0f)
-                   : v + 1 < vectors || whole ? load(t.start + at)
-                                              : load_part(t.start + at, rest);
-    }
+    for (int v = 0; v < vectors; ++v) sums[r][v] = set(0.0f);
   const float *a = t.a, *b = t.b;
   const int64_t a_row = t.a_row;
   int64_t k = 0;
@@ -96,8 +91,14 @@ HWY_NOINLINE void run_tile(const Tile& t) {
   for (int r = 0; r < rows; ++r)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
+      // At the end, so that sums of a long inner dimension are sums of short ones.
+      const bool all = v + 1 < vectors || whole;
+      if (t.start) {
+        const float* start = t.start + r * t.start_row + v * kLanes;
+        sums[r][v] = sums[r][v] + (all ? load(start) : load_part(start, rest));
+      }
       float* to = t.c + r * t.c_row + v * kLanes;
-      if (v + 1 < vectors || whole)
+      if (all)
         store(sums[r][v], to);
       else
         store_part(sums[r][v], to, rest);

@@ -21,6 +21,8 @@ T* at(void* data, int64_t offset) {
   return static_cast<T*>(data) + offset;
 }
 
+constexpr int64_t kBlock = 128 * kLanes;  // elements whose sum is f32; longer sums are f64
+
 template <class T>
 float highest_of(const T* x, int64_t length) {
   F highest = set(-kInfinity), other = highest;
@@ -39,15 +41,20 @@ void softmax_row(const T* x, T* y, int64_t length, bool logarithm) {
   const F highest = set(top);
   // f32 results keep the exponentials until they are divided; others would round them twice.
   constexpr bool keeps = std::is_same_v<T, float>;
-  F totals = set(0.0f);
-  for (int64_t i = 0; i < length; i += kLanes) {
-    const int64_t left = length - i;
-    F e = exp_below_zero(load_some(x + i, left, set(-kInfinity)) - highest);
-    if (left < kLanes) e = select(first(left), e, set(0.0f));
-    if (keeps && !logarithm) store_some(e, y + i, left);
-    totals = totals + e;
+  double all = 0;
+  for (int64_t begin = 0; begin < length; begin += kBlock) {
+    const int64_t end = std::min(begin + kBlock, length);
+    F totals = set(0.0f);
+    for (int64_t i = begin; i < end; i += kLanes) {
+      const int64_t left = end - i;
+      F e = exp_below_zero(load_some(x + i, left, set(-kInfinity)) - highest);
+      if (left < kLanes) e = select(first(left), e, set(0.0f));
+      if (keeps && !logarithm) store_some(e, y + i, left);
+      totals = totals + e;
+    }
+    all += static_cast<double>(sum(totals));
   }
-  const float total = sum(totals);
+  const auto total = static_cast<float>(all);
   if (logarithm) {
     const F shift = set(std::log(total));
     for (int64_t i = 0; i < length; i += kLanes)
@@ -97,45 +104,66 @@ struct Sum {
   }
 };
 
+// Two sums side by side, so that an addition need not wait for the one before it.
+template <class T>
+double total_of(const Sum<T>& x, int64_t length) {
+  double total = 0;
+  for (int64_t begin = 0; begin < length; begin += kBlock) {
+    const int64_t end = std::min(begin + kBlock, length);
+    F even = set(0.0f), odd = even;
+    int64_t i = begin;
+    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      even = even + x.at(i, kLanes);
+      odd = odd + x.at(i + kLanes, kLanes);
+    }
+    for (; i < end; i += kLanes) even = even + x.at(i, end - i);
+    total += static_cast<double>(sum(even + odd));
+  }
+  return total;
+}
+template <class T>
+double squares_of(const Sum<T>& x, F mean, F rest, int64_t length) {
+  double total = 0;
+  for (int64_t begin = 0; begin < length; begin += kBlock) {
+    const int64_t end = std::min(begin + kBlock, length);
+    F even = set(0.0f), odd = even;
+    int64_t i = begin;
+    for (; i + 2 * kLanes <= end; i += 2 * kLanes) {
+      const F a = x.at(i, kLanes) - mean - rest, b = x.at(i + kLanes, kLanes) - mean - rest;
+      even = mul_add(a, a, even);
+      odd = mul_add(b, b, odd);
+    }
+    for (; i < end; i += kLanes) {
+      F value = x.at(i, end - i) - mean - rest;
+      if (end - i < kLanes) value = select(first(end - i), value, set(0.0f));
+      even = mul_add(value, value, even);
+    }
+    total += static_cast<double>(sum(even + odd));
+  }
+  return total;
+}
+
 template <class T>
 void norm_row(const Norm& n, int64_t row) {
   const Sum<T> x{at<T>(n.x, row * n.x_row),
                  n.residual ? at<T>(n.residual, row * n.residual_row) : nullptr};
   T* y = at<T>(n.y, row * n.y_row);
   const T *gamma = at<T>(n.gamma, 0), *beta = at<T>(n.beta, 0);
-  const auto count = static_cast<float>(n.length);
-  const int64_t pairs = n.length / (2 * kLanes) * 2 * kLanes;
-  // Two sums side by side, so that an addition need not wait for the one before it.
-  F even = set(0.0f), odd = even;
   if (n.sum) {
     T* kept = at<T>(n.sum, row * n.sum_row);
     for (int64_t i = 0; i < n.length; i += kLanes)
       store_some(x.at(i, n.length - i), kept + i, n.length - i);
   }
-  if (n.is_centred) {
-    for (int64_t i = 0; i < pairs; i += 2 * kLanes) {
-      even = even + x.at(i, kLanes);
-      odd = odd + x.at(i + kLanes, kLanes);
-    }
-    for (int64_t i = pairs; i < n.length; i += kLanes) even = even + x.at(i, n.length - i);
-  }
-  const F mean = set(sum(even + odd) / count);
-  even = odd = set(0.0f);
-  for (int64_t i = 0; i < pairs; i += 2 * kLanes) {
-    const F a = x.at(i, kLanes) - mean, b = x.at(i + kLanes, kLanes) - mean;
-    even = mul_add(a, a, even);
-    odd = mul_add(b, b, odd);
-  }
-  for (int64_t i = pairs; i < n.length; i += kLanes) {
-    F value = x.at(i, n.length - i) - mean;
-    if (n.length - i < kLanes) value = select(first(n.length - i), value, set(0.0f));
-    even = mul_add(value, value, even);
-  }
+  const auto count = static_cast<double>(n.length);
+  const double average = n.is_centred ? total_of(x, n.length) / count : 0;
+  // In two parts, for values that lie far from 0 and near to each other.
+  const auto near = static_cast<float>(average);
+  const F mean = set(near), rest = set(static_cast<float>(average - static_cast<double>(near)));
   const F inverse = set(
-      static_cast<float>(1 / std::sqrt(static_cast<double>(sum(even + odd) / count) + n.epsilon)));
+      static_cast<float>(1 / std::sqrt(squares_of(x, mean, rest, n.length) / count + n.epsilon)));
   for (int64_t i = 0; i < n.length; i += kLanes) {
     const int64_t left = n.length - i;
-    F value = (x.at(i, left) - mean) * inverse;
+    F value = (x.at(i, left) - mean - rest) * inverse;
     if (gamma) value = value * load_some(gamma + i, left);
     if (beta) value = value + load_some(beta + i, left);
     store_some(value, y + i, left);
