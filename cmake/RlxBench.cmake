@@ -12,3 +12,11 @@ foreach(source IN LISTS benchmarks)
   set_target_properties(rlx_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
   target_link_libraries(rlx_${name} PRIVATE rlx_conformance benchmark::benchmark)
 endforeach()
+
+# oneDNN takes part, where it is installed, on OpenMP's threads.
+find_package(OpenMP QUIET)
+if(RLX_ONEDNN AND OpenMP_CXX_FOUND)
+  target_compile_definitions(rlx_vector_bench PRIVATE RLX_ONEDNN)
+  target_include_directories(rlx_vector_bench PRIVATE ${dnnl_include})
+  target_link_libraries(rlx_vector_bench PRIVATE rlx::onednn OpenMP::OpenMP_CXX)
+endif()

@@ -68,7 +68,7 @@ endfunction()
 
 # Data go through these folders. The others say what happens to it, once for a graph (and the loops of
 # the reference are no faster by it): to optimise them as much takes a quarter of the whole build.
-set(optimised_folders base tensor image ir lower plan backend backend/cpu backend/webgpu runtime)
+set(optimised_folders base vector tensor image ir lower plan backend backend/cpu backend/webgpu runtime)
 function(rlx_optimise target folder)
   if(NOT folder IN_LIST optimised_folders)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rlx/backend/cpu/cpu_memory.h"
+#include "rlx/backend/cpu/engine.h"
 #include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/base/clock.h"
 #include "rlx/image/uses.h"
@@ -411,8 +412,9 @@ class CpuExecutable : public Executable {
 
 class CpuBackend : public Backend {
  public:
-  CpuBackend() {
-    for (const auto& [op, list] : fast_implementations())
+  explicit CpuBackend(CpuOptions options)
+      : ours_(fast_implementations(std::make_shared<const CpuEngine>(options.threads))) {
+    for (const auto& [op, list] : ours_)
       if (std::any_of(list.begin(), list.end(),
                       [](const image::Implementation& each) { return each.reads_views; }))
         traits_.reads_views.push_back(op);
@@ -421,6 +423,7 @@ class CpuBackend : public Backend {
   void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override {
     std::optional<Result<ExecutablePtr>> result;
     try {
+      options.implementations = with_engine(*options.implementations);
       result = ExecutablePtr(std::make_shared<CpuExecutable>(std::move(options), traits_));
     } catch (const Error& error) {
       result = error;
@@ -430,11 +433,27 @@ class CpuBackend : public Backend {
   void wait_until(const std::function<bool()>& /*done*/) override {}
 
  private:
+  // A table is made without a device: what is ours in it gets this one's engine.
+  std::shared_ptr<const image::Implementations> with_engine(
+      const image::Implementations& given) const {
+    auto table = std::make_shared<image::Implementations>(given);
+    for (auto& [op, list] : *table) {
+      const auto found = ours_.find(op);
+      for (size_t i = 0; found != ours_.end() && i < std::min(list.size(), found->second.size());
+           ++i)
+        if (list[i].name == found->second[i].name) list[i] = found->second[i];
+    }
+    return table;
+  }
+
   DeviceTraits traits_;
+  const image::Implementations ours_;
 };
 
 }  // namespace
 
-std::shared_ptr<Backend> make_cpu_backend() { return std::make_shared<CpuBackend>(); }
+std::shared_ptr<Backend> make_cpu_backend(CpuOptions options) {
+  return std::make_shared<CpuBackend>(options);
+}
 
 }  // namespace rlx::detail

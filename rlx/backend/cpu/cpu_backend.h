@@ -7,6 +7,9 @@
 
 namespace rlx::detail {
 
-std::shared_ptr<Backend> make_cpu_backend();
+struct CpuOptions {
+  int threads = 0;  // 0: as many as the machine has
+};
+std::shared_ptr<Backend> make_cpu_backend(CpuOptions options = {});
 
 }  // namespace rlx::detail

@@ -1,70 +1,11 @@
 #include "rlx/backend/cpu/fast_loops.h"
 
 #include <algorithm>
-#include <array>
 
 #include "rlx/backend/cpu/onednn.h"
 
 namespace rlx::detail {
 namespace {
-
-// A nest of loops over y, with how far a and b move in each; neighbours that move alike are one.
-struct Nest {
-  struct Loop {
-    int64_t extent, a, b;
-  };
-  static constexpr size_t kMost = 16;
-  std::array<Loop, kMost> loops;  // the outermost is the last
-  size_t count = 0;
-};
-
-Nest nest_of(const Shape& a, const Shape& b, const Shape& y) {
-  Nest nest;
-  int64_t a_stride = 1, b_stride = 1;
-  for (size_t d = y.size(); d-- > 0;) {
-    const size_t from_end = y.size() - d;
-    const auto step = [&](const Shape& shape, int64_t& stride) {
-      const int64_t extent = from_end <= shape.size() ? shape[shape.size() - from_end] : 1;
-      const int64_t own = extent == 1 ? 0 : stride;
-      stride *= extent;
-      return own;
-    };
-    const Nest::Loop loop{y[d], step(a, a_stride), step(b, b_stride)};
-    if (loop.extent == 1) continue;
-    if (nest.count > 0) {
-      Nest::Loop& inner = nest.loops[nest.count - 1];
-      if (loop.a == inner.a * inner.extent && loop.b == inner.b * inner.extent) {
-        inner.extent *= loop.extent;
-        continue;
-      }
-    }
-    nest.loops[nest.count++] = loop;
-  }
-  if (nest.count == 0) nest.loops[nest.count++] = {1, 0, 0};
-  return nest;
-}
-
-template <class F>
-void run(const Nest& nest, size_t depth, const float* a, const float* b, float*& y, F f) {
-  const auto& [extent, a_step, b_step] = nest.loops[depth];
-  if (depth > 0) {
-    for (int64_t i = 0; i < extent; ++i, a += a_step, b += b_step) run(nest, depth - 1, a, b, y, f);
-    return;
-  }
-  // Along memory, or the same element again: the ways the compiler makes vectors of.
-  if (a_step == 1 && b_step == 1) {
-    for (int64_t i = 0; i < extent; ++i) y[i] = f(a[i], b[i]);
-  } else if (a_step == 1 && b_step == 0) {
-    const float same = *b;
-    for (int64_t i = 0; i < extent; ++i) y[i] = f(a[i], same);
-  } else if (a_step == 0 && b_step == 1) {
-    const float same = *a;
-    for (int64_t i = 0; i < extent; ++i) y[i] = f(same, b[i]);
-  } else {
-    for (int64_t i = 0; i < extent; ++i) y[i] = f(a[i * a_step], b[i * b_step]);
-  }
-  y += extent;
-}
 
 bool all_f32(std::initializer_list<const Tensor*> tensors) {
   return std::all_of(tensors.begin(), tensors.end(),
@@ -137,47 +78,6 @@ void multiply(const Tensor& a, int16_t a_zero, const Tensor& b, const std::vecto
 }
 
 }  // namespace
-
-bool combine(Combine how, const Tensor& a, const Tensor& b, Tensor& y) {
-  if (!all_f32({&a, &b, &y}) || y.count() == 0 || y.shape().size() > Nest::kMost) return false;
-  const Nest nest = nest_of(a.shape(), b.shape(), y.shape());
-  const float *left = a.data<float>().data(), *right = b.data<float>().data();
-  float* to = y.mutable_data<float>().data();
-  const auto with = [&](auto f) { run(nest, nest.count - 1, left, right, to, f); };
-  switch (how) {
-    case Combine::add:
-      with([](float p, float q) { return p + q; });
-      break;
-    case Combine::sub:
-      with([](float p, float q) { return p - q; });
-      break;
-    case Combine::mul:
-      with([](float p, float q) { return p * q; });
-      break;
-    case Combine::div:
-      with([](float p, float q) { return p / q; });
-      break;
-    case Combine::max:
-      with([](float p, float q) { return p >= q || p != p ? p : q; });
-      break;
-    case Combine::min:
-      with([](float p, float q) { return p <= q || p != p ? p : q; });
-      break;
-  }
-  return true;
-}
-
-bool clamp(const Tensor& x, double low, double high, Tensor& y) {
-  if (!all_f32({&x, &y})) return false;
-  const auto from = x.data<float>();
-  const auto least = static_cast<float>(low), most = static_cast<float>(high);
-  float* to = y.mutable_data<float>().data();
-  for (const float element : from) {
-    const float raised = element < least ? least : element;
-    *to++ = raised > most ? most : raised;
-  }
-  return true;
-}
 
 bool scale_channels(const Tensor& x, const std::vector<double>& scale,
                     const std::vector<double>& shift, Tensor& y) {

@@ -8,13 +8,6 @@
 
 namespace rlx::detail {
 
-enum class Combine { add, sub, mul, div, max, min };
-// y = a combined with b, which broadcast to it.
-bool combine(Combine how, const Tensor& a, const Tensor& b, Tensor& y);
-
-// y = x cut to low..high; a NaN stays one.
-bool clamp(const Tensor& x, double low, double high, Tensor& y);
-
 // y[.., c, after..] = x * scale[c] + shift[c], of x [B, C, ..].
 bool scale_channels(const Tensor& x, const std::vector<double>& scale,
                     const std::vector<double>& shift, Tensor& y);

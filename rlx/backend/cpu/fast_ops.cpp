@@ -5,52 +5,28 @@
 #include <cstring>
 #include <optional>
 
+#include "rlx/backend/cpu/fast_attention.h"
+#include "rlx/backend/cpu/fast_elementwise.h"
 #include "rlx/backend/cpu/fast_loops.h"
+#include "rlx/backend/cpu/fast_products.h"
+#include "rlx/backend/cpu/fast_rows.h"
 #include "rlx/backend/cpu/onednn.h"
 
 namespace rlx::detail {
 namespace {
 
-// y[rows, columns] = a[rows, inner] . b, row by row, so that the innermost loop runs along memory.
-void multiply(const float* a, const float* b, float* y, int64_t rows, int64_t inner,
-              int64_t columns, bool transposed_b) {
-  for (int64_t r = 0; r < rows; ++r, a += inner, y += columns) {
-    if (transposed_b) {
-      for (int64_t c = 0; c < columns; ++c) {
-        double sum = 0;
-        for (int64_t k = 0; k < inner; ++k) sum += static_cast<double>(a[k]) * b[c * inner + k];
-        y[c] = static_cast<float>(sum);
-      }
-      continue;
-    }
-    std::fill(y, y + columns, 0.0f);
-    for (int64_t k = 0; k < inner; ++k)
-      for (int64_t c = 0; c < columns; ++c) y[c] += a[k] * b[k * columns + c];
-  }
-}
-
-// f32 matrices, the second one perhaps transposed, where there is no oneDNN.
-bool plain_matmul(const Tensor& a, const Tensor& b, bool transpose_b, Tensor& y) {
-  if (a.dtype() != DType::f32 || a.shape().size() < 2 || b.shape().size() != 2 || y.count() == 0)
-    return false;
-  const int64_t columns = y.shape().back();
-  multiply(a.data<float>().data(), b.data<float>().data(), y.mutable_data<float>().data(),
-           y.count() / columns, a.shape().back(), columns, transpose_b);
-  return true;
-}
-
-// The activations that are fused into products most; each in double, as the reference has it.
+// The activations that are fused into products most.
 struct Activation {
   std::string_view name;
-  double (*of)(double x);
+  vector::Elementwise::Function vector::Elementwise::*function;
 };
 constexpr Activation kActivations[] = {
-    {"", [](double x) { return x; }},
-    {"relu", [](double x) { return x > 0 || x != x ? x : 0; }},
-    {"gelu", [](double x) { return 0.5 * x * std::erfc(-x / std::sqrt(2.0)); }},
-    {"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-    {"silu", [](double x) { return x / (1 + std::exp(-x)); }},
-    {"tanh", [](double x) { return std::tanh(x); }},
+    {"", nullptr},
+    {"relu", &vector::Elementwise::relu},
+    {"gelu", &vector::Elementwise::gelu_quick},
+    {"sigmoid", &vector::Elementwise::sigmoid},
+    {"silu", &vector::Elementwise::silu},
+    {"tanh", &vector::Elementwise::tanh},
 };
 const Activation* activation_of(const Attrs& attrs) {
   const auto& name = attrs.get<std::string>("activation");
@@ -58,22 +34,19 @@ const Activation* activation_of(const Attrs& attrs) {
     if (activation.name == name) return &activation;
   return nullptr;
 }
-void activate(const Activation& activation, Tensor& y) {
-  if (activation.name.empty()) return;
-  for (float& element : y.mutable_data<float>())
-    element = static_cast<float>(activation.of(static_cast<double>(element)));
+void activate(const Activation& activation, Tensor& y, const CpuEngine& engine) {
+  if (!activation.function) return;
+  float* data = y.mutable_data<float>().data();
+  engine.team.run(y.count(), CpuEngine::kGrain, [&](int64_t begin, int64_t end) {
+    (engine.elementwise.*activation.function)(data + begin, data + begin, end - begin);
+  });
 }
 
-bool fast_linear(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                 std::vector<Tensor>& results, OneDnn& onednn) {
-  const Activation* activation = activation_of(attrs);
-  const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
-  if (!activation || !onednn.matmul(*inputs[0], false, *inputs[1], attrs.get<bool>("transpose_w"),
-                                    bias, results[0]))
-    return false;
-  activate(*activation, results[0]);
-  return true;
-}
+// What a kernel has beside its operands.
+struct Tools {
+  OneDnn& onednn;
+  const CpuEngine& engine;
+};
 
 // None where the node leaves its pads to expressions or to the shapes.
 std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes) {
@@ -97,32 +70,21 @@ std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes) {
 }
 
 bool fast_convolution(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                      std::vector<Tensor>& results, OneDnn& onednn) {
+                      std::vector<Tensor>& results, Tools tools) {
   const Tensor &x = *inputs[0], &w = *inputs[1];
   const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
   const Activation* activation = activation_of(attrs);
   const auto window = window_of(attrs, x.shape().size() - 2);
   if (!activation || !window ||
       !(convolve_small(x, w, bias, *window, results[0]) ||
-        onednn.convolution(x, w, bias, *window, results[0])))
+        tools.onednn.convolution(x, w, bias, *window, results[0])))
     return false;
-  activate(*activation, results[0]);
+  activate(*activation, results[0], tools.engine);
   return true;
 }
 
-template <Combine how>
-bool fast_binary(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                 std::vector<Tensor>& results, OneDnn& /*onednn*/) {
-  return combine(how, *inputs[0], *inputs[1], results[0]);
-}
-
-bool fast_clip(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-               std::vector<Tensor>& results, OneDnn& /*onednn*/) {
-  return clamp(*inputs[0], attrs.get<double>("min"), attrs.get<double>("max"), results[0]);
-}
-
 bool fast_batch_norm(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results, OneDnn& /*onednn*/) {
+                     std::vector<Tensor>& results, Tools /*tools*/) {
   const auto channels = static_cast<size_t>(inputs[0]->shape()[1]);
   std::vector<double> scale(channels), shift(channels);
   for (size_t c = 0; c < channels; ++c) {
@@ -136,19 +98,19 @@ bool fast_batch_norm(const Attrs& attrs, const std::vector<const Tensor*>& input
 }
 
 bool fast_matmul_integer(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                         std::vector<Tensor>& results, OneDnn& onednn) {
+                         std::vector<Tensor>& results, Tools tools) {
   const auto given = [&](size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
-  return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0], onednn);
+  return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0], tools.onednn);
 }
 
 bool fast_dequantise(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results, OneDnn& /*onednn*/) {
+                     std::vector<Tensor>& results, Tools /*tools*/) {
   return scale_bytes(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, results[0]);
 }
 
 // y = x with a block overwritten: where y has the memory of x, only the block is touched.
 bool fast_write_slice(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                      std::vector<Tensor>& results, OneDnn& /*onednn*/) {
+                      std::vector<Tensor>& results, Tools /*tools*/) {
   const Tensor &x = *inputs[0], &update = *inputs[1], &starts = *inputs[2];
   Tensor& y = results[0];
   if (y.shape() != x.shape() || update.shape().size() != x.shape().size()) return false;
@@ -169,103 +131,160 @@ bool fast_write_slice(const Attrs& /*attrs*/, const std::vector<const Tensor*>& 
 
 // True when it did the work; false hands the call to the next implementation.
 using FastOp = bool (*)(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                        std::vector<Tensor>& results, OneDnn& onednn);
+                        std::vector<Tensor>& results, Tools tools);
 
 class FastKernel : public image::CallKernel {
  public:
-  FastKernel(FastOp op, const Attrs& attrs) : op_(op), attrs_(attrs) {}
+  FastKernel(FastOp op, const Attrs& attrs, CpuEnginePtr engine)
+      : op_(op), attrs_(attrs), engine_(std::move(engine)) {}
   bool run(image::CallSite& site) override {
     inputs_.clear();
     for (size_t i = 0; i < site.inputs.size(); ++i) {
-      if (site.inputs[i].present && site.inputs[i].is_view) return false;
       inputs_.push_back(site.in(i));
     }
-    return op_(attrs_, inputs_, site.results, onednn_);
+    return op_(attrs_, inputs_, site.results, {onednn_, *engine_});
   }
 
  private:
   FastOp op_;
   const Attrs& attrs_;
+  CpuEnginePtr engine_;
   std::vector<const Tensor*> inputs_;
-  OneDnn onednn_;
-};
-
-// A matrix that lies transposed in memory is read as it lies there.
-class MatmulKernel : public image::CallKernel {
- public:
-  explicit MatmulKernel(const Attrs& attrs) : attrs_(attrs) {}
-  bool run(image::CallSite& site) override {
-    bool transposed[] = {attrs_.get<bool>("transpose_a"), attrs_.get<bool>("transpose_b")};
-    for (size_t i = 0; i < 2; ++i) {
-      const image::Argument& x = site.inputs[i];
-      const bool swapped = x.is_view && lies_transposed(x);
-      if (x.is_view)
-        operands_[i] = swapped ? as_it_lies(x) : x.contiguous();
-      else
-        operands_[i] = x.tensor;
-      transposed[i] ^= swapped;
-    }
-    return onednn_.matmul(operands_[0], transposed[0], operands_[1], transposed[1], nullptr,
-                          site.results[0]) ||
-           (!transposed[0] &&
-            plain_matmul(operands_[0], operands_[1], transposed[1], site.results[0]));
-  }
-
- private:
-  static bool lies_transposed(const image::Argument& x) {
-    const size_t rank = x.shape.size();
-    if (rank < 2) return false;
-    Shape shape = x.shape, strides = x.strides;
-    std::swap(shape[rank - 1], shape[rank - 2]);
-    std::swap(strides[rank - 1], strides[rank - 2]);
-    return strides == strides_of(shape);
-  }
-  static Tensor as_it_lies(const image::Argument& x) {
-    Shape shape = x.shape;
-    std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
-    return x.tensor.part(x.offset, shape);
-  }
-
-  const Attrs& attrs_;
-  Tensor operands_[2];
   OneDnn onednn_;
 };
 
 struct Entry {
   const char* op;
   FastOp implementation;
-  bool leaves_views = false;  // to an implementation that reads them, rather than have them copied
 };
 constexpr Entry kFastOps[] = {
-    {"add", fast_binary<Combine::add>, true},
-    {"batch_norm", fast_batch_norm},
-    {"clip", fast_clip, true},
-    {"conv", fast_convolution},
-    {"conv_transpose", fast_convolution},
-    {"dequantise", fast_dequantise},
-    {"div", fast_binary<Combine::div>, true},
-    {"linear", fast_linear},
-    {"matmul_integer", fast_matmul_integer},
-    {"max", fast_binary<Combine::max>, true},
-    {"min", fast_binary<Combine::min>, true},
-    {"mul", fast_binary<Combine::mul>, true},
-    {"sub", fast_binary<Combine::sub>, true},
-    {"write_slice", fast_write_slice},
+    {"batch_norm", fast_batch_norm},         {"conv", fast_convolution},
+    {"conv_transpose", fast_convolution},    {"dequantise", fast_dequantise},
+    {"matmul_integer", fast_matmul_integer}, {"write_slice", fast_write_slice},
+};
+
+using Kernel = std::unique_ptr<image::CallKernel>;
+
+// Kernels of rlx/vector. They read views.
+struct VectorEntry {
+  const char* op;
+  Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine);
+};
+
+template <vector::Elementwise::Function vector::Elementwise::*function>
+Kernel unary(const image::Call& /*call*/, const image::Image& /*image*/,
+             const CpuEnginePtr& engine) {
+  return unary_kernel(engine, function);
+}
+template <vector::Binary how>
+Kernel binary(const image::Call& /*call*/, const image::Image& /*image*/,
+              const CpuEnginePtr& engine) {
+  return binary_kernel(engine, how);
+}
+Kernel clip(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  return clamp_kernel(engine, static_cast<float>(call.attrs.get<double>("min")),
+                      static_cast<float>(call.attrs.get<double>("max")));
+}
+Kernel power(const image::Call& /*call*/, const image::Image& /*image*/,
+             const CpuEnginePtr& engine) {
+  return power_kernel(engine);
+}
+template <bool logarithm>
+Kernel softmax(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  return softmax_kernel(engine, call.attrs.get<int64_t>("axis"), logarithm);
+}
+template <bool is_centred>
+Kernel norm(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  return norm_kernel(engine, call.attrs.get<int64_t>("axis"), call.attrs.get<double>("epsilon"),
+                     is_centred);
+}
+template <vector::Fold fold>
+Kernel reduction(const image::Call& call, const image::Image& /*image*/,
+                 const CpuEnginePtr& engine) {
+  return reduce_kernel(engine, call.attrs.get<Ints>("axes"), fold);
+}
+Kernel attention(const image::Call& call, const image::Image& /*image*/,
+                 const CpuEnginePtr& engine) {
+  const Attrs& attrs = call.attrs;
+  return attention_kernel(engine, {.heads = attrs.get<int64_t>("heads"),
+                                   .kv_heads = attrs.get<int64_t>("kv_heads"),
+                                   .heads_inside = attrs.get<std::string>("layout") == "bshd",
+                                   .is_causal = attrs.get<bool>("causal"),
+                                   .empty_is_nan = attrs.get<std::string>("empty_row") == "nan",
+                                   .window = attrs.get<int64_t>("window"),
+                                   .scale = attrs.get<double>("scale"),
+                                   .softcap = attrs.get<double>("softcap")});
+}
+Kernel matmul(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
+  return product_kernel(engine, {.transpose_a = call.attrs.get<bool>("transpose_a"),
+                                 .transpose_b = call.attrs.get<bool>("transpose_b"),
+                                 .keeps_b = is_kept(call, 1, image)});
+}
+Kernel linear(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
+  const Activation* activation = activation_of(call.attrs);
+  if (!activation) return nullptr;
+  return product_kernel(engine, {.transpose_b = call.attrs.get<bool>("transpose_w"),
+                                 .keeps_b = is_kept(call, 1, image),
+                                 .activation = activation->function});
+}
+
+using vector::Binary, vector::Elementwise, vector::Fold;
+constexpr VectorEntry kVectorOps[] = {
+    {"add", binary<Binary::add>},
+    {"attention", attention},
+    {"clip", clip},
+    {"cos", unary<&Elementwise::cos>},
+    {"div", binary<Binary::div>},
+    {"erf", unary<&Elementwise::erf>},
+    {"exp", unary<&Elementwise::exp>},
+    {"gelu", unary<&Elementwise::gelu>},
+    {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
+    {"l1", reduction<Fold::l1>},
+    {"l2", reduction<Fold::l2>},
+    {"layer_norm", norm<true>},
+    {"linear", linear},
+    {"log", unary<&Elementwise::log>},
+    {"log_softmax", softmax<true>},
+    {"matmul", matmul},
+    {"max", binary<Binary::max>},
+    {"mean", reduction<Fold::mean>},
+    {"mean_square", reduction<Fold::mean_square>},
+    {"min", binary<Binary::min>},
+    {"mul", binary<Binary::mul>},
+    {"pow", power},
+    {"prod", reduction<Fold::product>},
+    {"reduce_max", reduction<Fold::highest>},
+    {"reduce_min", reduction<Fold::lowest>},
+    {"relu", unary<&Elementwise::relu>},
+    {"rms_norm", norm<false>},
+    {"sigmoid", unary<&Elementwise::sigmoid>},
+    {"silu", unary<&Elementwise::silu>},
+    {"sin", unary<&Elementwise::sin>},
+    {"softmax", softmax<false>},
+    {"sqrt", unary<&Elementwise::sqrt>},
+    {"sub", binary<Binary::sub>},
+    {"sum", reduction<Fold::sum>},
+    {"sum_square", reduction<Fold::sum_square>},
+    {"tanh", unary<&Elementwise::tanh>},
 };
 
 }  // namespace
 
-image::Implementations fast_implementations() {
+image::Implementations fast_implementations(CpuEnginePtr engine) {
+  if (!engine) engine = std::make_shared<const CpuEngine>(1);
   image::Implementations table;
+  for (const VectorEntry& entry : kVectorOps)
+    table[entry.op].push_back(
+        {"vector", true,
+         [make = entry.make, engine](const image::Call& call, const image::Image& image) {
+           return make(call, image, engine);
+         }});
   for (const Entry& entry : kFastOps)
     table[entry.op].push_back(
-        {"fast", entry.leaves_views,
-         [op = entry.implementation](const image::Call& call, const image::Image&) {
-           return std::make_unique<FastKernel>(op, call.attrs);
+        {"fast", false,
+         [op = entry.implementation, engine](const image::Call& call, const image::Image&) {
+           return std::make_unique<FastKernel>(op, call.attrs, engine);
          }});
-  table["matmul"].push_back({"fast", true, [](const image::Call& call, const image::Image&) {
-                               return std::make_unique<MatmulKernel>(call.attrs);
-                             }});
   return table;
 }
 

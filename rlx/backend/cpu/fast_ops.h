@@ -2,11 +2,16 @@
 // may refuse what they were not made for.
 #pragma once
 
+#include <memory>
+
 #include "rlx/image/call.h"
 
 namespace rlx::detail {
 
-// For the CPU, and for what another device leaves to the host.
-image::Implementations fast_implementations();
+struct CpuEngine;
+
+// For a CPU device, whose engine this is; without one, on the calling thread, for what another
+// device leaves to the host.
+image::Implementations fast_implementations(std::shared_ptr<const CpuEngine> engine = nullptr);
 
 }  // namespace rlx::detail

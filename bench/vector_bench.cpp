@@ -1,0 +1,300 @@
+// The functions of rlx/vector beside the machine's limit and, where it is installed, oneDNN: every
+// contender takes its turn in every round, so that what else the machine does falls on all alike.
+//   rlx_vector_bench [WORD]   only the lines that have the word
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rlx/vector/attention.h"
+#include "rlx/vector/gemm.h"
+#include "rlx/vector/reduce.h"
+#include "rlx/vector/rows.h"
+#include "rlx/vector/team.h"
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+#ifdef RLX_ONEDNN
+#include <omp.h>
+
+#include <oneapi/dnnl/dnnl.hpp>
+#endif
+
+namespace rlx::vector {
+namespace {
+
+struct Contender {
+  std::string name;
+  std::function<void()> run;
+};
+
+double seconds_of(const std::function<void()>& run, int repeats) {
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < repeats; ++i) run();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
+}
+
+std::string wanted;
+
+// One line: the best time of each, as work per second, and as a ratio to the first.
+void compare(const std::string& title, double work, const char* unit,
+             const std::vector<Contender>& contenders) {
+  if (!wanted.empty() && title.find(wanted) == std::string::npos) return;
+  std::vector<double> best(contenders.size(), 1e9);
+  std::vector<int> repeats;
+  for (const Contender& each : contenders) {
+    each.run();
+    repeats.push_back(std::max(1, static_cast<int>(2e-3 / seconds_of(each.run, 1))));
+  }
+  for (int round = 0; round < 60; ++round)
+    for (size_t i = 0; i < contenders.size(); ++i)
+      best[i] = std::min(best[i], seconds_of(contenders[i].run, repeats[i]));
+  std::printf("%-34s", title.c_str());
+  for (size_t i = 0; i < contenders.size(); ++i)
+    std::printf("  %s %.1f %s (%.2f)", contenders[i].name.c_str(), work / best[i] * 1e-9, unit,
+                best[0] / best[i]);
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+std::vector<float> numbers(int64_t count) {
+  std::vector<float> x(static_cast<size_t>(count));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 2654435761u % 1024) / 512 - 1;
+  return x;
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2,fma"))) float multiply_adds(int64_t count) {
+  __m256 sums[12];
+  for (auto& sum : sums) sum = _mm256_set1_ps(1);
+  __m256 factor = _mm256_set1_ps(0.5f);
+  for (int64_t i = 0; i < count; ++i) {
+    asm("" : "+x"(factor));
+#pragma GCC unroll 12
+    for (auto& sum : sums) sum = _mm256_fmadd_ps(sum, factor, factor);
+  }
+  __m256 all = sums[0];
+  for (const auto& sum : sums) all = _mm256_add_ps(all, sum);
+  return _mm256_cvtss_f32(all);
+}
+void peak() {
+  volatile float keep = 0;
+  compare("multiply-add peak, avx2", 12 * 16 * 1e6, "GFLOP/s",
+          {{"one thread", [&] { keep = multiply_adds(1'000'000); }}});
+}
+#else
+void peak() {}
+#endif
+
+#ifdef RLX_ONEDNN
+using namespace dnnl;
+struct Dnn {
+  engine cpu{engine::kind::cpu, 0};
+  stream queue{cpu};
+};
+// As matmul with weights in its own layout, and as a 1x1 convolution of an nhwc picture.
+std::vector<Contender> dnn_products(Dnn& dnn, int64_t m, int64_t n, int64_t k) {
+  using tag = memory::format_tag;
+  const auto desc = [](memory::dims dims, tag layout) {
+    return memory::desc(dims, memory::data_type::f32, layout);
+  };
+  std::vector<Contender> both;
+  {
+    const auto a = desc({m, k}, tag::ab), c = desc({m, n}, tag::ab);
+    const matmul::primitive_desc pd({a, desc({k, n}, tag::any), c}, dnn.cpu);
+    memory x(a, dnn.cpu), w(pd.weights_desc(), dnn.cpu), y(c, dnn.cpu);
+    std::memset(x.get_data_handle(), 0, a.get_size());
+    std::memset(w.get_data_handle(), 0, pd.weights_desc().get_size());
+    both.push_back(
+        {"dnn matmul", [&dnn, p = matmul(pd), x, w, y] {
+           p.execute(dnn.queue, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}});
+         }});
+  }
+  {
+    const auto a = desc({1, k, m, 1}, tag::nhwc), c = desc({1, n, m, 1}, tag::nhwc);
+    const convolution_forward::primitive_desc pd({prop_kind::forward_inference,
+                                                  algorithm::convolution_direct,
+                                                  a,
+                                                  desc({n, k, 1, 1}, tag::any),
+                                                  c,
+                                                  {1, 1},
+                                                  {0, 0},
+                                                  {0, 0}},
+                                                 dnn.cpu);
+    memory x(a, dnn.cpu), w(pd.weights_desc(), dnn.cpu), y(c, dnn.cpu);
+    std::memset(x.get_data_handle(), 0, a.get_size());
+    std::memset(w.get_data_handle(), 0, pd.weights_desc().get_size());
+    both.push_back(
+        {"dnn 1x1", [&dnn, p = convolution_forward(pd), x, w, y] {
+           p.execute(dnn.queue, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, w}, {DNNL_ARG_DST, y}});
+         }});
+  }
+  return both;
+}
+#endif
+
+void products(int threads) {
+#ifdef RLX_ONEDNN
+  omp_set_num_threads(threads);
+  Dnn dnn;
+#endif
+  Team team(threads);
+  struct Size {
+    int64_t m, n, k;
+  };
+  for (const auto& [m, n, k] : {Size{128, 384, 384},
+                                {128, 1536, 384},
+                                {128, 384, 1536},
+                                {128, 768, 768},
+                                {128, 3072, 768},
+                                {128, 768, 3072},
+                                {512, 512, 512},
+                                {784, 128, 64},
+                                {3136, 64, 64},
+                                {49, 512, 512},
+                                {1, 2048, 2048},
+                                {1, 768, 768}}) {
+    const std::vector<float> a = numbers(m * k), b = numbers(k * n);
+    std::vector<float> c(static_cast<size_t>(m * n));
+    std::vector<std::vector<float>> packs;
+    packs.reserve(4);
+    std::vector<Contender> contenders;
+    const auto add = [&](Isa isa, bool packed) {
+      const Gemm code = gemm(isa);
+      Product product{.rows = m,
+                      .columns = n,
+                      .inner = k,
+                      .a = {a.data(), k, 1},
+                      .b = {b.data(), n, 1},
+                      .c = c.data(),
+                      .c_row = n};
+      if (packed) {
+        std::vector<float>& pack = packs.emplace_back(code.packed_size(k, n) + 16);
+        float* aligned = pack.data() + (64 - reinterpret_cast<uintptr_t>(pack.data()) % 64) / 4;
+        code.pack(product.b, k, n, {0, code.panels(n)}, aligned);
+        product.packed_b = aligned;
+      }
+      contenders.push_back({std::string(name_of(isa)) + (packed ? "" : " unpacked"),
+                            [=, &team] { multiply(product, code, team); }});
+    };
+    add(best_isa(), true);
+    if (best_isa() != Isa::avx2) add(Isa::avx2, true);
+    add(best_isa(), false);
+#ifdef RLX_ONEDNN
+    for (Contender& each : dnn_products(dnn, m, n, k)) contenders.push_back(std::move(each));
+#endif
+    compare("product " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
+                " on " + std::to_string(threads),
+            2.0 * static_cast<double>(m * n * k), "GFLOP/s", contenders);
+  }
+}
+
+void attentions() {
+  struct Size {
+    int64_t heads, queries, keys, size;
+  };
+  for (const auto& [heads, queries, keys, size] :
+       {Size{12, 128, 128, 32}, {12, 128, 128, 64}, {12, 512, 512, 64}, {32, 1, 1024, 64}}) {
+    // Heads lie side by side in the rows of q, k, v and y.
+    const int64_t row = heads * size;
+    const std::vector<float> q = numbers(queries * row), k = numbers(keys * row),
+                             v = numbers(keys * row), bias = numbers(keys);
+    std::vector<float> y(static_cast<size_t>(queries * row));
+    std::vector<Contender> contenders;
+    std::vector<Isa> isas{best_isa()};
+    if (best_isa() != Isa::avx2) isas.push_back(Isa::avx2);
+    for (const Isa isa : isas)
+      contenders.push_back({name_of(isa), [&, isa, code = attention(isa)] {
+                              std::vector<float> packed, scratch;
+                              for (int64_t head = 0; head < heads; ++head) {
+                                const AttentionHead h{.queries = queries,
+                                                      .keys = keys,
+                                                      .size = size,
+                                                      .value_size = size,
+                                                      .q = q.data() + head * size,
+                                                      .k = k.data() + head * size,
+                                                      .v = v.data() + head * size,
+                                                      .y = y.data() + head * size,
+                                                      .q_row = row,
+                                                      .k_row = row,
+                                                      .v_row = row,
+                                                      .y_row = row,
+                                                      .bias = bias.data(),
+                                                      .bias_column = 1};
+                                scratch.resize(
+                                    static_cast<size_t>(std::max(code.scratch_size(h), keys)));
+                                if (queries < 4) {
+                                  code.few(h, {0, queries}, scratch.data());
+                                  continue;
+                                }
+                                packed.resize(static_cast<size_t>(code.packed_size(h)));
+                                code.pack(h, packed.data());
+                                code.many(h, packed.data(), {0, queries}, scratch.data());
+                              }
+                            }});
+    compare("attention " + std::to_string(heads) + " heads " + std::to_string(queries) + "x" +
+                std::to_string(keys) + "x" + std::to_string(size),
+            4.0 * static_cast<double>(heads * queries * keys * size), "GFLOP/s", contenders);
+  }
+}
+
+// Beside a copy of the same bytes, which is the least that a pass over memory costs.
+void rows_of(int64_t count, int64_t length) {
+  const std::vector<float> x = numbers(count * length), gamma = numbers(length);
+  std::vector<float> y(x.size()), few(static_cast<size_t>(std::max(count, length)));
+  const auto line = [&](const char* name, std::function<void(Isa)> run) {
+    compare(std::string(name) + " " + std::to_string(count) + "x" + std::to_string(length),
+            static_cast<double>(x.size()), "elements/ns",
+            {{name_of(best_isa()), [=] { run(best_isa()); }},
+             {"avx2", [=] { run(Isa::avx2); }},
+             {"copy", [&] { std::memcpy(y.data(), x.data(), x.size() * 4); }}});
+  };
+  line("softmax", [&](Isa isa) {
+    rows(isa).softmax(
+        {.x = x.data(), .y = y.data(), .length = length, .x_row = length, .y_row = length},
+        {0, count});
+  });
+  line("softmax of columns", [&](Isa isa) {
+    rows(isa).softmax_columns(
+        {.x = x.data(), .y = y.data(), .length = count, .x_row = length, .y_row = length},
+        {0, length});
+  });
+  line("layer norm", [&](Isa isa) {
+    rows(isa).norm({.x = x.data(),
+                    .y = y.data(),
+                    .gamma = gamma.data(),
+                    .beta = gamma.data(),
+                    .length = length,
+                    .x_row = length,
+                    .y_row = length,
+                    .epsilon = 1e-5},
+                   {0, count});
+  });
+  line("sum", [&](Isa isa) {
+    reductions(isa).rows({.x = x.data(), .y = few.data(), .length = length, .x_row = length},
+                         {0, count});
+  });
+  line("sum of columns", [&](Isa isa) {
+    reductions(isa).columns({.x = x.data(), .y = few.data(), .length = count, .x_row = length},
+                            {0, length});
+  });
+}
+
+}  // namespace
+}  // namespace rlx::vector
+
+int main(int argc, char** argv) {
+  using namespace rlx::vector;
+  if (argc > 1) wanted = argv[1];
+  peak();
+  attentions();
+  rows_of(1536, 128);
+  rows_of(128, 768);
+  rows_of(4, 32000);
+  products(1);
+  products(2);
+}

@@ -1,0 +1,156 @@
+#include "rlx/backend/cpu/fast_products.h"
+
+#include <algorithm>
+
+namespace rlx {
+namespace {
+
+using image::Argument;
+
+// Where the matrices of a batch begin, in an operand whose batch dims broadcast to the result's.
+int64_t start_of(const Argument& x, const Shape& strides, const Shape& batch, int64_t index) {
+  const size_t own = x.shape.size() - 2;
+  int64_t start = 0;
+  for (size_t d = batch.size(); d-- > 0; index /= batch[d])
+    if (d + own >= batch.size() && x.shape[d + own - batch.size()] != 1)
+      start += index % batch[d] * strides[d + own - batch.size()];
+  return start;
+}
+
+struct Finish {
+  vector::Elementwise::Function function;
+  float* c;
+  int64_t c_row;
+  static void run(const void* context, vector::Range rows, vector::Range columns) {
+    const auto& self = *static_cast<const Finish*>(context);
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      float* at = self.c + r * self.c_row + columns.begin;
+      self.function(at, at, columns.count());
+    }
+  }
+};
+
+class ProductKernel : public image::CallKernel {
+ public:
+  ProductKernel(CpuEnginePtr engine, ProductOptions options)
+      : engine_(std::move(engine)), options_(options) {}
+
+  bool run(image::CallSite& site) override {
+    const Argument &a = site.inputs[0], &b = site.inputs[1];
+    const Argument* bias =
+        site.inputs.size() > 2 && site.inputs[2].present ? &site.inputs[2] : nullptr;
+    Tensor& result = site.results[0];
+    if (!is_f32(a) || !is_f32(b) || (bias && (!is_f32(*bias) || bias->is_view)) ||
+        result.dtype() != DType::f32 || a.shape.size() < 2 || b.shape.size() < 2)
+      return false;
+    if (result.count() == 0) return true;
+    const Shape a_strides = strides_of(a), b_strides = strides_of(b);
+    const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
+    const size_t a_row = options_.transpose_a ? a_last : a_last - 1,
+                 b_row = options_.transpose_b ? b_last : b_last - 1;
+    Shape batch = result.shape();
+    batch.resize(batch.size() - 2);
+    int64_t matrices = count(batch);
+    float* c = result.mutable_data<float>().data();
+    vector::Product product{
+        .rows = a.shape[a_row],
+        .columns = result.shape().back(),
+        .inner = a.shape[2 * a_last - 1 - a_row],
+        .a = {floats_of(a), a_strides[a_row], a_strides[2 * a_last - 1 - a_row]},
+        .b = {floats_of(b), b_strides[b_row], b_strides[2 * b_last - 1 - b_row]},
+        .c = c,
+        .c_row = result.shape().back(),
+        .start = bias ? floats_of(*bias) : nullptr};
+    const bool one_b =
+        b.shape.size() == 2 || count(b.shape) == b.shape[b_last] * b.shape[b_last - 1];
+    if (one_b && matrices > 1 && rows_run_on(a, a_strides, a_row)) {
+      product.rows *= matrices;
+      matrices = 1;
+    }
+    if (one_b && options_.keeps_b && product.rows >= engine_->gemm.tile_rows)
+      product.packed_b = packed(b, product);
+    const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
+                        c, product.c_row};
+    if (finish.function) {
+      product.finish = Finish::run;
+      product.context = &finish;
+    }
+    if (matrices == 1) {
+      vector::multiply(product, engine_->gemm, engine_->team);
+      return true;
+    }
+    const auto matrix = [&](int64_t i, const auto& multiply) {
+      vector::Product each = product;
+      Finish own = finish;
+      each.a.data += start_of(a, a_strides, batch, i);
+      each.b.data += start_of(b, b_strides, batch, i);
+      each.c = own.c = c + i * product.rows * product.columns;
+      each.context = &own;
+      multiply(each);
+    };
+    if (matrices < engine_->team.threads()) {
+      for (int64_t i = 0; i < matrices; ++i)
+        matrix(i, [&](const vector::Product& each) {
+          vector::multiply(each, engine_->gemm, engine_->team);
+        });
+      return true;
+    }
+    const int64_t work = product.rows * product.columns * product.inner;
+    engine_->team.run(matrices, (1 << 15) / (work + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        matrix(i, [&](const vector::Product& each) {
+          engine_->gemm.run(each, {0, each.rows}, {0, engine_->gemm.panels(each.columns)});
+        });
+    });
+    return true;
+  }
+
+ private:
+  // The batch of a is more rows of one matrix.
+  static bool rows_run_on(const Argument& a, const Shape& strides, size_t row) {
+    if (row + 2 != a.shape.size()) return false;  // transposed
+    int64_t expected = strides[row] * a.shape[row];
+    for (size_t d = row; d-- > 0; expected *= a.shape[d])
+      if (a.shape[d] != 1 && strides[d] != expected) return false;
+    return count(a.shape) > 0;
+  }
+
+  const float* packed(const Argument& b, const vector::Product& product) {
+    const Tensor::Mark mark = b.tensor.mark();
+    float* data = nullptr;
+    const auto aligned = [&] {
+      constexpr uintptr_t kLine = 64;
+      const auto at = reinterpret_cast<uintptr_t>(packed_.data());
+      data = packed_.data() + (kLine - at % kLine) % kLine / sizeof(float);
+    };
+    aligned();
+    if (mark == mark_) return data;
+    const vector::Gemm& gemm = engine_->gemm;
+    packed_.resize(static_cast<size_t>(gemm.packed_size(product.inner, product.columns) + 16));
+    aligned();
+    engine_->team.run(gemm.panels(product.columns), 4, [&](int64_t begin, int64_t end) {
+      gemm.pack(product.b, product.inner, product.columns, {begin, end}, data);
+    });
+    mark_ = mark;
+    return data;
+  }
+
+  CpuEnginePtr engine_;
+  ProductOptions options_;
+  std::vector<float> packed_;  // of b, when it had this mark
+  Tensor::Mark mark_;
+};
+
+}  // namespace
+
+std::unique_ptr<image::CallKernel> product_kernel(CpuEnginePtr engine, ProductOptions options) {
+  return std::make_unique<ProductKernel>(std::move(engine), options);
+}
+
+bool is_kept(const image::Call& call, size_t input, const image::Image& image) {
+  if (input >= call.inputs.size() || call.inputs[input].value < 0) return false;
+  const image::Kind kind = image.values[static_cast<size_t>(call.inputs[input].value)].kind;
+  return kind == image::Kind::weight || kind == image::Kind::constant || kind == image::Kind::once;
+}
+
+}  // namespace rlx

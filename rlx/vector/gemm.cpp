@@ -1,0 +1,211 @@
+#include "rlx/vector/gemm.h"
+
+#include <algorithm>
+#include <vector>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rlx/vector/gemm.cpp"
+#include "rlx/vector/each_isa.h"
+#include "rlx/vector/gemm_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rlx::vector::HWY_NAMESPACE {
+namespace {
+
+constexpr int64_t kRowBlock = 192;  // rows of a whose inner block stays in the second cache
+
+void pack(const Matrix& b, int64_t inner, int64_t columns, Range panels, float* packed) {
+  const int64_t width = (columns + kPanel - 1) / kPanel * kPanel;
+  for (int64_t first = 0; first < inner; first += kInnerBlock) {
+    const int64_t block = std::min(kInnerBlock, inner - first);
+    for (int64_t p = panels.begin; p < panels.end; ++p)
+      pack_panel(b.data + first * b.row + p * kPanel * b.column, b.row, b.column, block,
+                 columns - p * kPanel, packed + first * width + p * kPanel * block);
+  }
+}
+
+// Asks for a share of the next panel while a tile of this one is computed.
+struct PrefetchNext {
+  const char* next;
+  int64_t bytes;
+  HWY_INLINE void operator()(int64_t tile, int64_t tiles) const {
+    if (!next) return;
+    const int64_t share = (bytes / 64 + tiles - 1) / tiles * 64;
+    const int64_t end = std::min(bytes, (tile + 1) * share);
+    for (int64_t at = tile * share; at < end; at += 64) __builtin_prefetch(next + at, 0, 2);
+  }
+};
+
+// c += sum of factor[i] * b's row i, for `count` columns.
+template <int rows>
+void add_rows(const float (&factors)[rows], const float* b, int64_t b_row, float* c,
+              int64_t count) {
+  int64_t j = 0;
+  for (; j + kLanes <= count; j += kLanes) {
+    F sums = load(c + j);
+#pragma GCC unroll 4
+    for (int i = 0; i < rows; ++i) sums = mul_add(set(factors[i]), load(b + i * b_row + j), sums);
+    store(sums, c + j);
+  }
+  for (; j < count; ++j)
+    for (int i = 0; i < rows; ++i) c[j] += factors[i] * b[i * b_row + j];
+}
+
+// Few rows of a b that nobody packed: reading it is all the work, so that it is read in order.
+void few_rows_along(const Product& p, Range rows, Range columns) {
+  const int64_t step = p.a.column;
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const float *a = p.a.data + r * p.a.row, *b = p.b.data + columns.begin;
+    float* c = p.c + r * p.c_row + columns.begin;
+    const float* start = p.start ? p.start + r * p.start_row + columns.begin : nullptr;
+    for (int64_t j = 0; j < columns.count(); ++j) c[j] = start ? start[j] : 0.0f;
+    int64_t k = 0;
+    for (; k + 4 <= p.inner; k += 4, a += 4 * step, b += 4 * p.b.row)
+      add_rows<4>({a[0], a[step], a[2 * step], a[3 * step]}, b, p.b.row, c, columns.count());
+    for (; k < p.inner; ++k, a += step, b += p.b.row)
+      add_rows<1>({a[0]}, b, p.b.row, c, columns.count());
+  }
+}
+constexpr int64_t kLongest = 4096;  // so many products are summed as f32, and more as f64
+void few_rows_across(const Product& p, Range rows, Range columns) {
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    const float* a = p.a.data + r * p.a.row;
+    for (int64_t j = columns.begin; j < columns.end; ++j) {
+      const float* b = p.b.data + j * p.b.column;
+      double total = p.start ? static_cast<double>(p.start[r * p.start_row + j]) : 0;
+      for (int64_t begin = 0; begin < p.inner; begin += kLongest) {
+        const int64_t end = std::min(begin + kLongest, p.inner);
+        F sums[2] = {set(0.0f), set(0.0f)};
+        int64_t k = begin;
+        for (; k + 2 * kLanes <= end; k += 2 * kLanes)
+          for (int v = 0; v < 2; ++v)
+            sums[v] = mul_add(load(a + k + v * kLanes), load(b + k + v * kLanes), sums[v]);
+        for (; k + kLanes <= end; k += kLanes) sums[0] = mul_add(load(a + k), load(b + k), sums[0]);
+        if (k < end)
+          sums[0] = mul_add(load_part(a + k, end - k), load_part(b + k, end - k), sums[0]);
+        total += static_cast<double>(sum(sums[0] + sums[1]));
+      }
+      p.c[r * p.c_row + j] = static_cast<float>(total);
+    }
+  }
+}
+
+void run_block(const Product& p, Range rows, Range panels) {
+  alignas(64) float own[kInnerBlock * kPanel];
+  const int64_t width = (p.columns + kPanel - 1) / kPanel * kPanel;
+  int64_t first = 0;
+  do {  // once at least: the sums of nothing are what they begin with
+    const int64_t block = std::min(kInnerBlock, p.inner - first);
+    const bool last = first + block == p.inner;
+    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      const int64_t column = panel * kPanel, columns = std::min(kPanel, p.columns - column);
+      const float* b = own;
+      PrefetchNext prefetch{nullptr, block * kPanel * 4};
+      if (!p.packed_b) {
+        pack_panel(p.b.data + first * p.b.row + column * p.b.column, p.b.row, p.b.column, block,
+                   columns, own);
+      } else {
+        b = p.packed_b + first * width + column * block;
+        if (panel + 1 < panels.end)
+          prefetch.next = reinterpret_cast<const char*>(b + block * kPanel);
+      }
+      float* c = p.c + rows.begin * p.c_row + column;
+      const float* start = p.start ? p.start + rows.begin * p.start_row + column : nullptr;
+      run_panel({.inner = block,
+                 .a = p.a.data + rows.begin * p.a.row + first * p.a.column,
+                 .a_row = p.a.row,
+                 .a_column = p.a.column,
+                 .b = b,
+                 .c = c,
+                 .c_row = p.c_row,
+                 .start = first ? c : start,
+                 .start_row = first ? p.c_row : p.start_row,
+                 .columns = columns},
+                rows.count(), prefetch);
+      if (last && p.finish) p.finish(p.context, rows, {column, column + columns});
+    }
+    first += block;
+  } while (first < p.inner);
+}
+
+// The inner dimension in parts whose products are added as f64.
+void run_long(const Product& p, Range rows, Range panels) {
+  const Range columns{panels.begin * kPanel, std::min(panels.end * kPanel, p.columns)};
+  const int64_t width = columns.count(), padded = (p.columns + kPanel - 1) / kPanel * kPanel;
+  std::vector<double> totals(static_cast<size_t>(rows.count() * width));
+  std::vector<float> part(totals.size());
+  for (int64_t first = 0; first < p.inner; first += 8 * kInnerBlock) {
+    Product each = p;
+    each.inner = std::min(8 * kInnerBlock, p.inner - first);
+    each.a.data += first * p.a.column;
+    if (p.packed_b)
+      each.packed_b += first * padded;
+    else
+      each.b.data += first * p.b.row;
+    each.c = part.data() - rows.begin * width - columns.begin;
+    each.c_row = width;
+    each.start = nullptr;
+    each.finish = nullptr;
+    run_block(each, rows, panels);
+    for (size_t i = 0; i < totals.size(); ++i) totals[i] += static_cast<double>(part[i]);
+  }
+  for (int64_t r = 0; r < rows.count(); ++r)
+    for (int64_t j = 0; j < width; ++j) {
+      const int64_t row = rows.begin + r, column = columns.begin + j;
+      const double start = p.start ? static_cast<double>(p.start[row * p.start_row + column]) : 0;
+      p.c[row * p.c_row + column] =
+          static_cast<float>(start + totals[static_cast<size_t>(r * width + j)]);
+    }
+  if (p.finish) p.finish(p.context, rows, columns);
+}
+
+void run(const Product& p, Range rows, Range panels) {
+  const Range columns{panels.begin * kPanel, std::min(panels.end * kPanel, p.columns)};
+  if (rows.count() <= 0 || columns.count() <= 0) return;
+  const bool across = p.b.row == 1 && p.a.column == 1,
+             along = p.b.column == 1 && p.inner <= kLongest;
+  if (!p.packed_b && rows.count() < kTileRows && (along || across)) {
+    across ? few_rows_across(p, rows, columns) : few_rows_along(p, rows, columns);
+    if (p.finish) p.finish(p.context, rows, columns);
+    return;
+  }
+  // Blocks of rows of about the same height.
+  const int64_t blocks = (rows.count() + kRowBlock - 1) / kRowBlock;
+  const int64_t height =
+      ((rows.count() + blocks - 1) / blocks + kTileRows - 1) / kTileRows * kTileRows;
+  for (int64_t r = rows.begin; r < rows.end; r += height)
+    (p.inner > kLongest ? run_long : run_block)(p, {r, std::min(r + height, rows.end)}, panels);
+}
+
+Gemm make() { return {.panel_columns = kPanel, .tile_rows = kTileRows, .pack = pack, .run = run}; }
+
+}  // namespace
+}  // namespace rlx::vector::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rlx::vector {
+
+Gemm gemm(Isa isa) { return RLX_OF_ISA(isa, make); }
+
+Blocks blocks_of(const Product& product, const Gemm& gemm, int threads) {
+  Blocks blocks;
+  const int64_t panels = gemm.panels(product.columns);
+  blocks.rows = product.rows;
+  blocks.panels = panels;
+  constexpr int64_t kSmall = 1 << 15;  // multiply-adds that are not worth another thread
+  const int64_t work = product.rows * product.columns * product.inner;
+  const int64_t wanted = std::min<int64_t>(threads == 1 ? 1 : threads * 4, work / kSmall + 1);
+  // Panels first: each is packed or read by one thread only.
+  blocks.panels = std::max<int64_t>(1, (panels + wanted - 1) / wanted);
+  blocks.panel_blocks = panels == 0 ? 0 : (panels + blocks.panels - 1) / blocks.panels;
+  const int64_t more =
+      blocks.panel_blocks ? (wanted + blocks.panel_blocks - 1) / blocks.panel_blocks : 1;
+  const int64_t tiles = (product.rows + gemm.tile_rows - 1) / gemm.tile_rows;
+  blocks.rows = std::max<int64_t>(1, (tiles + more - 1) / more) * gemm.tile_rows;
+  blocks.row_blocks = (product.rows + blocks.rows - 1) / blocks.rows;
+  return blocks;
+}
+
+}  // namespace rlx::vector
+#endif

@@ -1,0 +1,79 @@
+// Products of matrices of f32. The right one is packed into panels of columns, once where it is a
+// weight, or piece by piece as it is read.
+#pragma once
+
+#include <cstdint>
+
+#include "rlx/vector/isa.h"
+
+namespace rlx::vector {
+
+struct Range {
+  int64_t begin = 0, end = 0;
+  int64_t count() const { return end - begin; }
+};
+
+// Element (i, j) lies at data[i * row + j * column].
+struct Matrix {
+  const float* data = nullptr;
+  int64_t row = 0, column = 1;
+};
+
+struct Product {
+  int64_t rows = 0, columns = 0, inner = 0;
+  Matrix a = {};                    // [rows, inner]
+  const float* packed_b = nullptr;  // [inner, columns], made by pack; else
+  Matrix b = {};                    // as it lies
+  float* c = nullptr;               // [rows, columns]
+  int64_t c_row = 0;
+  // What the sums begin with: null is 0, a row step of 0 a bias, c itself adds to it.
+  const float* start = nullptr;
+  int64_t start_row = 0;
+  // Called for blocks of c as they are finished and still in the cache.
+  using Finish = void (*)(const void* context, Range rows, Range columns);
+  Finish finish = nullptr;
+  const void* context = nullptr;
+};
+
+struct Gemm {
+  int64_t panel_columns;  // a panel is [inner, panel_columns]
+  int64_t tile_rows;      // as many rows at a time: ranges of multiples of it waste nothing
+
+  int64_t panels(int64_t columns) const { return (columns + panel_columns - 1) / panel_columns; }
+  // In floats; 64-byte alignment is best.
+  int64_t packed_size(int64_t inner, int64_t columns) const {
+    return inner * panels(columns) * panel_columns;
+  }
+
+  // Packs some panels of b [inner, columns]; different panels may be packed at the same time.
+  void (*pack)(const Matrix& b, int64_t inner, int64_t columns, Range panels, float* packed);
+  // A block of c; different blocks may be computed at the same time.
+  void (*run)(const Product& product, Range rows, Range panels);
+};
+Gemm gemm(Isa isa);
+
+// How to split a product between `threads`: blocks of rows by panels, of about equal work.
+struct Blocks {
+  int64_t row_blocks = 1, panel_blocks = 1;
+  int64_t rows = 1, panels = 1;  // of one block
+  int64_t count() const { return row_blocks * panel_blocks; }
+};
+Blocks blocks_of(const Product& product, const Gemm& gemm, int threads);
+
+// The product, on a team or any other that has run(count, grain, body(begin, end)).
+template <class Team>
+void multiply(const Product& product, const Gemm& gemm, Team& team) {
+  const Blocks blocks = blocks_of(product, gemm, team.threads());
+  const int64_t panels = gemm.panels(product.columns);
+  team.run(blocks.count(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t row = i % blocks.row_blocks * blocks.rows,
+                    panel = i / blocks.row_blocks * blocks.panels;
+      const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
+      gemm.run(product, {row, least(row + blocks.rows, product.rows)},
+               {panel, least(panel + blocks.panels, panels)});
+    }
+  });
+}
+
+}  // namespace rlx::vector

@@ -1,0 +1,173 @@
+#include "rlx/vector/team.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace rlx::vector {
+namespace {
+
+#if defined(__EMSCRIPTEN__) && !defined(__EMSCRIPTEN_PTHREADS__)
+constexpr bool kHasThreads = false;
+#else
+constexpr bool kHasThreads = true;
+#endif
+
+// Longer than most steps take, shorter than anyone would notice on a busy machine.
+constexpr auto kSpin = std::chrono::microseconds(20);
+
+void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// True as soon as `done` is, false after kSpin.
+template <class Done>
+bool spin_until(const Done& done) {
+  if (done()) return true;
+  const auto end = std::chrono::steady_clock::now() + kSpin;
+  do {
+    for (int i = 0; i < 16; ++i) {
+      if (done()) return true;
+      pause();
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return done();
+}
+
+// Is this thread inside a body? A run from there stays on it.
+thread_local bool inside = false;
+
+}  // namespace
+
+void Barrier::wait() {
+  const uint32_t round = round_.load();
+  if (came_.fetch_add(1) + 1 == members_) {
+    came_.store(0);
+    {
+      const std::lock_guard lock(mutex_);
+      round_.store(round + 1);
+    }
+    changed_.notify_all();
+    return;
+  }
+  const auto done = [&] { return round_.load() != round || abandoned_.load(); };
+  if (!spin_until(done)) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, done);
+  }
+  if (round_.load() == round) throw Abandoned();
+}
+
+void Barrier::abandon() {
+  {
+    const std::lock_guard lock(mutex_);
+    abandoned_.store(true);
+  }
+  changed_.notify_all();
+}
+
+struct Team::Job {
+  Ranges ranges;
+  const void* context;
+  int64_t count, chunk;
+  std::atomic<int64_t> next{0};
+  std::mutex mutex = {};  // of the exception
+  std::exception_ptr exception = {};
+};
+
+Team::Team(int threads)
+    : threads_(!kHasThreads  ? 1
+               : threads > 0 ? threads
+                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
+}
+
+Team::~Team() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_.store(true);
+    epoch_.fetch_add(1);
+  }
+  begun_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+}
+
+bool Team::is_inside() { return inside; }
+
+void Team::start_threads() {
+  if (!workers_.empty()) return;
+  for (int i = 1; i < threads_; ++i) workers_.emplace_back([this] { serve(); });
+}
+
+void Team::work(Job& job) {
+  inside = true;
+  for (;;) {
+    const int64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
+    if (begin >= job.count) break;
+    try {
+      job.ranges(job.context, begin, std::min(begin + job.chunk, job.count));
+    } catch (...) {
+      job.next.store(job.count, std::memory_order_relaxed);  // what is not begun stays undone
+      const std::lock_guard lock(job.mutex);
+      if (!job.exception) job.exception = std::current_exception();
+    }
+  }
+  inside = false;
+}
+
+void Team::run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* context) {
+  if (count <= 0) return;
+  grain = std::max<int64_t>(grain, 1);
+  if (threads_ == 1 || inside || count <= grain) {
+    ranges(context, 0, count);
+    return;
+  }
+  // Several chunks a thread, so that one that comes late or is held up leaves its share to others.
+  constexpr int64_t kChunks = 4;
+  const int64_t even = (count + threads_ * kChunks - 1) / (threads_ * kChunks);
+  const std::lock_guard turn(turn_);
+  start_threads();
+  Job job{ranges, context, count, std::max(grain, even)};
+  job_.store(&job);
+  epoch_.fetch_add(1);
+  if (sleeping_.load() > 0) {
+    { const std::lock_guard lock(mutex_); }  // whoever counted itself as asleep is waiting by now
+    begun_.notify_all();
+  }
+  work(job);
+  // Nobody can begin with the job any more; wait for those who did.
+  job_.store(nullptr);
+  const auto done = [&] { return active_.load() == 0; };
+  if (!spin_until(done)) {
+    std::unique_lock lock(mutex_);
+    caller_sleeps_.store(true);
+    ended_.wait(lock, done);
+    caller_sleeps_.store(false);
+  }
+  if (job.exception) std::rethrow_exception(job.exception);
+}
+
+void Team::serve() {
+  // From 0, not from the counter: the job that started this thread may be on its way already.
+  for (uint32_t seen = 0;;) {
+    const auto begun = [&] { return epoch_.load() != seen; };
+    if (!spin_until(begun)) {
+      std::unique_lock lock(mutex_);
+      sleeping_.fetch_add(1);
+      begun_.wait(lock, begun);
+      sleeping_.fetch_sub(1);
+    }
+    if (stop_.load()) return;
+    seen = epoch_.load();
+    active_.fetch_add(1);
+    if (Job* job = job_.load()) work(*job);
+    if (active_.fetch_sub(1) == 1 && caller_sleeps_.load()) {
+      { const std::lock_guard lock(mutex_); }
+      ended_.notify_all();
+    }
+  }
+}
+
+}  // namespace rlx::vector

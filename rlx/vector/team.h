@@ -1,0 +1,102 @@
+// A team of threads that works through ranges. Its threads sleep between runs; whoever calls works
+// too.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace rlx::vector {
+
+// Where the members of one region meet: none goes on before all have come.
+class Barrier {
+ public:
+  explicit Barrier(int members) : members_(members) {}
+  void wait();
+
+  // A member failed and will not come: wait() throws this in the others, up to their region.
+  struct Abandoned {};
+  void abandon();
+
+ private:
+  const int members_;
+  std::atomic<int> came_{0};
+  std::atomic<uint32_t> round_{0};
+  std::atomic<bool> abandoned_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+};
+
+class Team {
+ public:
+  // 0: as many as the machine has. Threads are started by the first run that has work for them.
+  explicit Team(int threads = 0);
+  ~Team();
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  int threads() const { return threads_; }
+
+  // body(begin, end) for ranges that make up [0, count), each of `grain` or more but the last, in
+  // any order and at the same time. Work of at most one grain, and what is called from a body of a
+  // team, stays on the caller. The first exception of a body is thrown here; ranges not begun by
+  // then are left out. Runs of several threads take turns.
+  template <class Body>
+  void run(int64_t count, int64_t grain, const Body& body) {
+    run_ranges(
+        count, grain,
+        [](const void* context, int64_t begin, int64_t end) {
+          (*static_cast<const Body*>(context))(begin, end);
+        },
+        &body);
+  }
+
+  // body(member, members, barrier) for every member at the same time, so that they may meet.
+  template <class Body>
+  void region(const Body& body) {
+    const int members = is_inside() ? 1 : threads_;
+    Barrier barrier(members);
+    run(members, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t member = begin; member < end; ++member) {
+        try {
+          body(static_cast<int>(member), members, barrier);
+        } catch (const Barrier::Abandoned&) {  // the one who failed says why
+        } catch (...) {
+          barrier.abandon();
+          throw;
+        }
+      }
+    });
+  }
+
+ private:
+  using Ranges = void (*)(const void* context, int64_t begin, int64_t end);
+  struct Job;
+
+  static bool is_inside();
+  void run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* context);
+  void start_threads();
+  void serve();
+  static void work(Job& job);
+
+  const int threads_;
+  std::mutex turn_;  // held by the caller whose job it is
+  std::vector<std::thread> workers_;
+
+  std::atomic<Job*> job_{nullptr};
+  std::atomic<uint32_t> epoch_{0};  // counts jobs
+  std::atomic<int> active_{0};      // workers that may hold job_
+  std::atomic<bool> stop_{false};
+
+  std::mutex mutex_;  // of the two below
+  std::condition_variable begun_, ended_;
+  std::atomic<int> sleeping_{0};
+  std::atomic<bool> caller_sleeps_{false};
+};
+
+}  // namespace rlx::vector

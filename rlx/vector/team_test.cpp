@@ -1,0 +1,138 @@
+#include "rlx/vector/team.h"
+
+#include <gtest/gtest.h>
+#include <time.h>
+
+#include <chrono>
+#include <numeric>
+#include <stdexcept>
+
+namespace rlx::vector {
+namespace {
+
+TEST(TeamThreads, EveryIndexIsVisitedExactlyOnce) {
+  for (const int threads : {1, 2, 5}) {
+    Team team(threads);
+    for (const int64_t count : {0, 1, 3, 17, 255, 10'000})
+      for (const int64_t grain : {0, 1, 7, 300}) {
+        std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+        team.run(count, grain, [&](int64_t begin, int64_t end) {
+          ASSERT_LT(begin, end);
+          for (int64_t i = begin; i < end; ++i) ++visits[static_cast<size_t>(i)];
+        });
+        for (const auto& visit : visits) ASSERT_EQ(visit, 1);
+      }
+  }
+}
+
+TEST(TeamThreads, ManyShortRunsLoseNothing) {
+  Team team(3);
+  std::atomic<int64_t> sum{0};
+  for (int run = 0; run < 20'000; ++run)
+    team.run(8, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  EXPECT_EQ(sum, 160'000);
+}
+
+TEST(TeamThreads, WorkOfOneGrainStaysOnTheCaller) {
+  Team team(4);
+  team.run(64, 64, [caller = std::this_thread::get_id()](int64_t begin, int64_t end) {
+    EXPECT_EQ(std::this_thread::get_id(), caller);
+    EXPECT_EQ(end - begin, 64);
+  });
+}
+
+TEST(TeamThreads, ARunWithinARunStaysOnItsThread) {
+  Team team(4), other(4);
+  std::atomic<int> total{0};
+  team.run(8, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (Team* each : {&team, &other})
+        each->run(100, 1, [&, outer = std::this_thread::get_id()](int64_t first, int64_t last) {
+          EXPECT_EQ(std::this_thread::get_id(), outer);
+          total += static_cast<int>(last - first);
+        });
+  });
+  EXPECT_EQ(total, 1600);
+}
+
+TEST(TeamThreads, AnExceptionReachesTheCallerAndTheTeamWorksOn) {
+  Team team(3);
+  for (int repeat = 0; repeat < 50; ++repeat) {
+    std::string message;
+    try {
+      team.run(100, 1, [](int64_t begin, int64_t end) {
+        if (begin <= 57 && 57 < end) throw std::runtime_error("57");
+      });
+    } catch (const std::runtime_error& error) {
+      message = error.what();
+    }
+    EXPECT_EQ(message, "57");
+    std::atomic<int64_t> sum{0};
+    team.run(100, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+    EXPECT_EQ(sum, 100);
+  }
+}
+
+TEST(TeamThreads, RunsOfTwoThreadsTakeTurns) {
+  Team team(3);
+  std::atomic<int64_t> sums[2] = {};
+  const auto user = [&](int which) {
+    for (int run = 0; run < 2'000; ++run)
+      team.run(40, 1, [&](int64_t begin, int64_t end) { sums[which] += end - begin; });
+  };
+  std::thread one(user, 0), two(user, 1);
+  one.join();
+  two.join();
+  EXPECT_EQ(sums[0], 80'000);
+  EXPECT_EQ(sums[1], 80'000);
+}
+
+TEST(TeamThreads, MembersOfARegionMeetAtItsBarriers) {
+  Team team(4);
+  for (int repeat = 0; repeat < 200; ++repeat) {
+    std::vector<int> values(4, 0), sums(4, 0);
+    team.region([&](int member, int members, Barrier& barrier) {
+      for (int round = 1; round <= 5; ++round) {
+        values[static_cast<size_t>(member)] = round * (member + 1);
+        barrier.wait();
+        sums[static_cast<size_t>(member)] =
+            std::accumulate(values.begin(), values.begin() + members, 0);
+        barrier.wait();
+        EXPECT_EQ(sums[static_cast<size_t>(member)], 10 * round);
+      }
+    });
+  }
+}
+
+TEST(TeamThreads, AMemberThatFailsDoesNotHoldUpTheOthers) {
+  Team team(4);
+  std::string message;
+  try {
+    team.region([](int member, int, Barrier& barrier) {
+      if (member == 2) throw std::runtime_error("member 2");
+      barrier.wait();
+    });
+  } catch (const std::runtime_error& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(message, "member 2");
+}
+
+TEST(TeamThreads, NothingSpinsBetweenRuns) {
+  Team team(4);
+  std::atomic<int64_t> sum{0};
+  for (int run = 0; run < 100; ++run)
+    team.run(64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  const auto cpu = [] {
+    timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+  };
+  const double before = cpu();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_LT(cpu() - before, 1.0) << "milliseconds";
+  EXPECT_EQ(sum, 6400);
+}
+
+}  // namespace
+}  // namespace rlx::vector
