@@ -83,7 +83,8 @@ image::Image compile_image(const Graph& graph, const CompileOptions& options) {
   verify(graph);
   const LowerOptions lower_options{{options.choices}, options.strict};
   const DeviceTraits& traits = options.device.traits();
-  return options.optimise ? build_image(run_passes(graph), traits, lower_options)
+  return options.optimise ? build_image(run_passes(graph, {.disabled = options.disabled_passes}),
+                                        traits, lower_options)
                           : build_image(graph, traits, lower_options);
 }
 
