@@ -40,10 +40,14 @@ struct Context {
   std::optional<FoundDevices> found = {};  // for devices()
 };
 
+// --disable-pass NAME, where a graph is compiled.
+void add_pass_option(CLI::App& command, std::vector<std::string>& disabled);
+
 // A check of flags that name a file or a folder: an empty name is a mistake, not none.
 std::string refuse_empty(const std::string& given);
 
 void add_run_command(CLI::App& app, Context& context);
+void add_explain_command(CLI::App& app, Context& context);
 void add_inspect_command(CLI::App& app, Context& context);
 void add_compile_command(CLI::App& app, Context& context);
 void add_convert_command(CLI::App& app, Context& context);

@@ -9,6 +9,7 @@ namespace {
 struct CompileFlags {
   std::string file, out, device = "auto";
   bool strict = false;
+  std::vector<std::string> disabled_passes;
 };
 
 void compile_command(const CompileFlags& flags, Context& context) {
@@ -17,7 +18,8 @@ void compile_command(const CompileFlags& flags, Context& context) {
   OpenedFiles files;
   const Graph graph = load_graph(flags.file, &files);
   const Device device = context.device(flags.device);
-  const Image image = compile_image(graph, {.device = device, .strict = flags.strict});
+  const Image image = compile_image(
+      graph, {.device = device, .strict = flags.strict, .disabled_passes = flags.disabled_passes});
   write_image(flags.out, image);
   files.check_unchanged();
   context.out << flags.out << ": " << image.data().run.size() << " steps, "
@@ -42,6 +44,7 @@ void add_compile_command(CLI::App& app, Context& context) {
       ->capture_default_str();
   command.add_flag("--strict", flags->strict,
                    "Fail rather than compute on the host of another device");
+  add_pass_option(command, flags->disabled_passes);
   command.footer(
       "Examples:\n"
       "  rlx compile model.onnx --device gpu --out model.rlxi\n"

@@ -16,6 +16,7 @@ namespace {
 struct InspectFlags {
   std::string file, device = "cpu";
   InputOptions inputs;
+  std::vector<std::string> disabled_passes;
   bool memory = false, json = false, text = false, image = false;
 };
 
@@ -99,10 +100,11 @@ void inspect_command(const InspectFlags& flags, Context& context) {
   const SymbolValues symbols = bound_symbols(signature_of(graph), flags.inputs);
   const Device device = context.device(flags.device);
   if (flags.image) {
-    context.out << to_text(compile_image(graph, {.device = device}));
+    context.out << to_text(
+        compile_image(graph, {.device = device, .disabled_passes = flags.disabled_passes}));
     return;
   }
-  const Inspection found = inspect(graph, device.traits(), symbols);
+  const Inspection found = inspect(graph, device.traits(), symbols, flags.disabled_passes);
   if (flags.json) {
     nlohmann::ordered_json json = inspection_json(found);
     if (flags.text) json["text"] = print(graph);
@@ -130,6 +132,7 @@ void add_inspect_command(CLI::App& app, Context& context) {
       .add_option("--device", flags->device, "The device to plan for: cpu, gpu, auto, or a name")
       ->type_name("NAME")
       ->capture_default_str();
+  add_pass_option(command, flags->disabled_passes);
   command.add_flag("--memory", flags->memory, "Show which values share which slot");
   command.add_flag("--json", flags->json, "As JSON");
   command.add_flag("--text", flags->text, "Print the graph too");

@@ -105,11 +105,12 @@ nlohmann::ordered_json types_json(const std::vector<NamedType>& list) {
 
 }  // namespace
 
-Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols) {
+Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols,
+                   const std::vector<std::string>& disabled_passes) {
   Inspection found;
   describe_graph(graph, found);
   found.device = traits.name;
-  const image::Image image = build_image(run_passes(graph), traits);
+  const image::Image image = build_image(run_passes(graph, {.disabled = disabled_passes}), traits);
   StepCounter{found, image}.count(image.run);
   found.once_steps = static_cast<int64_t>(image.once.size());
   describe_memory(image, graph, symbols, found);

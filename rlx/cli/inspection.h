@@ -38,7 +38,8 @@ struct Inspection {
   int64_t once_steps = 0, once_bytes = 0;  // what is computed from weights when it is prepared
 };
 
-Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols);
+Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols,
+                   const std::vector<std::string>& disabled_passes = {});
 nlohmann::ordered_json inspection_json(const Inspection& inspection);
 
 }  // namespace rlx::cli

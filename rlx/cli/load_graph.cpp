@@ -24,7 +24,7 @@ Graph load_graph(const std::string& file, OpenedFiles* opened) {
   const FileOptions files{.opened = opened};
   if (!has_ending(file, ".onnx")) return load_rlx(file, catalog(), files);
   // What an import left behind, such as weights that it unpacked, is not the model's.
-  return dead_code.run(onnx::load_onnx(file, {.files = files}));
+  return dead_code.run(onnx::load_onnx(file, {.files = files})).graph;
 }
 
 bool is_image_file(const std::string& file) { return has_ending(file, ".rlxi"); }

@@ -34,6 +34,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_device_options(app, context);
   add_run_command(app, context);
   add_inspect_command(app, context);
+  add_explain_command(app, context);
   add_compile_command(app, context);
   add_convert_command(app, context);
   add_compare_command(app, context);

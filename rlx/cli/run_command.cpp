@@ -19,7 +19,7 @@ namespace {
 struct RunFlags {
   std::string file, device = "auto", format = "table", out, report_file, trace_file, dump_folder;
   InputOptions inputs;
-  std::vector<std::string> outputs;
+  std::vector<std::string> outputs, disabled_passes;
   bool report = false, check_nan = false, strict = false;
   int repeat = 1;
   int64_t memory_budget = 0;
@@ -107,6 +107,7 @@ void run_image(const RunFlags& flags, Context& context) {
   refuse("--check-nan", flags.check_nan);
   refuse("--dump", !flags.dump_folder.empty());
   refuse("--strict", flags.strict);
+  refuse("--disable-pass", !flags.disabled_passes.empty());
   OpenedFiles files;
   const Image image = read_image(flags.file, {.files = {.opened = &files}});
   const Signature signature = signature_of(image);
@@ -133,8 +134,10 @@ void run_graph(const RunFlags& flags, Context& context) {
   std::vector<std::string> wanted = chosen;
   for (const NodeResult& result : all.results) wanted.push_back(result.output);
   const Make make = [&](const Device& on) {
-    return compile(look_inside ? all.graph : graph,
-                   {.device = on, .strict = flags.strict, .memory_budget = flags.memory_budget});
+    return compile(look_inside ? all.graph : graph, {.device = on,
+                                                     .strict = flags.strict,
+                                                     .disabled_passes = flags.disabled_passes,
+                                                     .memory_budget = flags.memory_budget});
   };
   const Done done = run_program(make, context.device(flags.device), inputs, wanted, flags, context);
   files.check_unchanged();
@@ -199,6 +202,7 @@ void add_run_command(CLI::App& app, Context& context) {
       ->type_name("DIR");
   command.add_flag("--strict", flags->strict,
                    "Fail rather than compute on the host of another device");
+  add_pass_option(command, flags->disabled_passes);
   command.add_option("--memory-budget", flags->memory_budget, "Refuse a run that needs more bytes")
       ->type_name("BYTES");
   command.add_option("--repeat", flags->repeat, "Run so many times")

@@ -80,9 +80,21 @@ bool is_too_large(const Tensor& tensor) {
 
 }  // namespace
 
+std::optional<std::string> disagreement(const RandomGraph& random, const TensorMap& got) {
+  const Evaluation clean = evaluate(random.graph, random.inputs, {.keep_results = true});
+  const std::map<std::string, double> moved = sensitivities(random, clean);
+  for (const auto& [name, want] : clean.outputs) {
+    if (is_too_large(want)) continue;
+    Tolerance tolerance{.ulps = kUlps, .absolute = kAbsolute};
+    if (moved.count(name)) tolerance.absolute += kSafety * moved.at(name);
+    if (const auto mismatch = compare(got.at(name), want, tolerance))
+      return text(name, ' ', want.type(), ": ", mismatch->message());
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> disagreement(const RandomGraph& random, const Device& device,
                                         bool optimise) {
-  const Evaluation clean = evaluate(random.graph, random.inputs, {.keep_results = true});
   TensorMap got;
   try {
     const Program program = compile(random.graph, {.device = device, .optimise = optimise});
@@ -97,15 +109,7 @@ std::optional<std::string> disagreement(const RandomGraph& random, const Device&
   } catch (const Error& error) {
     return std::string(error.what());
   }
-  const std::map<std::string, double> moved = sensitivities(random, clean);
-  for (const auto& [name, want] : clean.outputs) {
-    if (is_too_large(want)) continue;
-    Tolerance tolerance{.ulps = kUlps, .absolute = kAbsolute};
-    if (moved.count(name)) tolerance.absolute += kSafety * moved.at(name);
-    if (const auto mismatch = compare(got.at(name), want, tolerance))
-      return text(name, ' ', want.type(), ": ", mismatch->message());
-  }
-  return std::nullopt;
+  return disagreement(random, got);
 }
 
 }  // namespace rlx

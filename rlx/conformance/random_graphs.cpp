@@ -9,15 +9,26 @@
 
 namespace rlx {
 
-RandomGraph random_graph(uint64_t seed) {
+namespace {
+
+using Steps = std::vector<RandomStep>;
+
+// Of `often` seven steps in ten.
+RandomGraph grown(uint64_t seed, const Steps& often, const Steps& seldom, int64_t most_nodes) {
   RandomPool pool(seed);
   for (int64_t inputs = pool.random.between(1, 3); inputs > 0; --inputs) pool.add_float_input();
-  const int64_t wanted = pool.random.between(3, 20);
-  const std::vector<RandomStep> steps = random_steps(), layers = random_layers();
+  const int64_t wanted = pool.random.between(3, most_nodes);
   for (int tries = 0; tries < 60 && pool.computed() < wanted; ++tries)
-    pool.try_step(pool.random.pick(pool.random.chance(0.3) ? layers : steps));
+    pool.try_step(pool.random.pick(pool.random.chance(0.3) ? seldom : often));
   pool.add_outputs();
   return {std::move(pool.graph), std::move(pool.inputs)};
+}
+
+}  // namespace
+
+RandomGraph random_graph(uint64_t seed) { return grown(seed, random_steps(), random_layers(), 20); }
+RandomGraph random_formula_graph(uint64_t seed) {
+  return grown(seed, random_formulas(), random_steps(), 40);
 }
 
 bool binds_all_symbols(const Graph& graph) {

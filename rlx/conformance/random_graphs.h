@@ -16,6 +16,8 @@ struct RandomGraph {
 
 // 3 to 20 nodes whose values stay finite and tame, so that rounding is all devices may differ in.
 RandomGraph random_graph(uint64_t seed);
+// One that is mostly of formulas that passes look for, and of some that they must leave alone.
+RandomGraph random_formula_graph(uint64_t seed);
 
 // Does every symbol have an input whose extent tells its value?
 bool binds_all_symbols(const Graph& graph);

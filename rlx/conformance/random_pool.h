@@ -68,5 +68,6 @@ class RandomPool {
 using RandomStep = void (*)(RandomPool& pool);
 std::vector<RandomStep> random_steps();
 std::vector<RandomStep> random_layers();
+std::vector<RandomStep> random_formulas();  // written out, for passes to find
 
 }  // namespace rlx

@@ -51,9 +51,10 @@ class Digest {
   size_t value_ = 0;
 };
 
-Graph run(const Graph& graph) {
+PassResult run(const Graph& graph) {
   std::unordered_multimap<size_t, Value> seen;  // by digest
-  return rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
+  int64_t changes = 0;
+  Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const Node& node = site.node;
     const Values& inputs = site.inputs;
     Digest digest;
@@ -67,6 +68,7 @@ Graph run(const Graph& graph) {
       Values same;
       for (size_t r = 0; r < node.types.size(); ++r)
         same.push_back(it->second.of(static_cast<int>(r)));
+      ++changes;
       return same;
     }
     const Value first = site.to.add(node.op, inputs, site.attrs, node.name);
@@ -76,6 +78,7 @@ Graph run(const Graph& graph) {
     for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
     return results;
   });
+  return {std::move(result), changes};
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // Nodes whose results reach no output and no state are dropped. Inputs stay: they are the
 // interface.
 
+#include <algorithm>
+
 #include "rlx/passes/passes.h"
 
 namespace rlx {
 namespace {
 
-Graph run(const Graph& graph) {
+PassResult run(const Graph& graph) {
   std::vector<bool> live(graph.nodes().size(), false);
   for (const GraphOutput& output : graph.outputs()) live[size_t(output.value.node)] = true;
   for (const StateUpdate& update : graph.updates())
@@ -17,8 +19,9 @@ Graph run(const Graph& graph) {
     for (const Value& input : graph.nodes()[at].inputs)
       if (input.present()) live[size_t(input.node)] = true;
   }
-  return rebuild(
-      graph, [](const RewriteSite&) { return std::nullopt; }, &live);
+  return {rebuild(
+              graph, [](const RewriteSite&) { return std::nullopt; }, &live),
+          std::count(live.begin(), live.end(), false)};
 }
 
 }  // namespace

@@ -7,16 +7,19 @@
 namespace rlx {
 namespace {
 
-Graph run(const Graph& graph) {
-  return rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
+PassResult run(const Graph& graph) {
+  int64_t changes = 0;
+  Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     Values constants;
     for (size_t r = 0; r < site.node.types.size(); ++r) {
       const auto known = known_tensor(graph.value(site.at, static_cast<int>(r)));
       if (!known) return std::nullopt;
       constants.push_back(site.to.constant(*known));
     }
+    ++changes;
     return constants;
   });
+  return {std::move(result), changes};
 }
 
 }  // namespace

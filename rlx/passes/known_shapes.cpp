@@ -16,8 +16,9 @@ bool is_known(const Value& value) {
   return host && !host->own_symbols;
 }
 
-Graph run(const Graph& graph) {
-  return rebuild(graph, [](const RewriteSite& site) -> std::optional<Values> {
+PassResult run(const Graph& graph) {
+  int64_t changes = 0;
+  Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const Node& node = site.node;
     const bool shaped = node.op.get() == &reshape_op() || node.op.get() == &expand_op();
     if (!shaped || node.inputs.size() < 2 || !node.inputs[1].present()) return std::nullopt;
@@ -30,8 +31,10 @@ Graph run(const Graph& graph) {
     const Value made = node.op.get() == &reshape_op() ? reshape(x, shape) : expand(x, shape);
     site.to.set_name(made, node.name);
     site.to.set_origin(made, node.origin);
+    ++changes;
     return Values{made};
   });
+  return {std::move(result), changes};
 }
 
 }  // namespace

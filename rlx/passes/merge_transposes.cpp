@@ -28,15 +28,18 @@ Ints order_of(const Attrs& attrs, const TensorType& x) {
 
 bool is_transpose(const Node& node) { return node.op.get() == &transpose_op(); }
 
-Graph run(const Graph& graph) {
-  return rebuild(graph, [](const RewriteSite& site) -> std::optional<Values> {
+PassResult run(const Graph& graph) {
+  int64_t changes = 0;
+  Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     if (!is_transpose(site.node) || !is_transpose(site.inputs[0].producer())) return std::nullopt;
     const Node& inner = site.inputs[0].producer();
     const Value x = inner.inputs[0];
     const Ints order =
         compose(order_of(inner.attrs, x.type()), order_of(site.attrs, site.inputs[0].type()));
+    ++changes;
     return Values{is_identity(order) ? x : transpose(x, order)};
   });
+  return {std::move(result), changes};
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string graph_of(const std::vector<std::string>& nodes) {
 std::string merged(const std::vector<std::string>& nodes) {
   const OpSet ops = catalog();
   const Graph graph = parse(graph_of(nodes), ops),
-              after = dead_code.run(merge_transposes.run(graph));
+              after = dead_code.run(merge_transposes.run(graph).graph).graph;
   verify(after);
   const auto result = [](const Graph& of) {
     Tensor x(DType::f32, {2, 3, 4});

@@ -8,7 +8,7 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>
   for (const auto& [name, range] : from.symbols()) to.symbol(name, range.high, range.low);
   std::vector<Values> moved;
   Renaming renaming;
-  const auto moved_to = [&](Value value) {
+  const std::function<Value(const Value&)> moved_to = [&](const Value& value) {
     return value.present() ? moved[size_t(value.node)][size_t(value.result)] : Value{};
   };
   for (int at = 0; at < static_cast<int>(from.nodes().size()); ++at) {
@@ -26,7 +26,7 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>
     Values inputs;
     for (const Value& input : node.inputs) inputs.push_back(moved_to(input));
     const Attrs attrs = renaming(node.attrs);
-    if (auto better = rewrite({node, at, inputs, attrs, to})) {
+    if (auto better = rewrite({node, at, inputs, attrs, to, moved_to})) {
       results = std::move(*better);
       renaming.note(node, results);
       continue;

@@ -12,9 +12,35 @@ extern const Pass fold_constants;
 extern const Pass known_shapes;
 extern const Pass common_values;
 extern const Pass merge_transposes;
+extern const Pass find_activations;
+extern const Pass find_norms;
+extern const Pass fold_scales;
 
 // In order; pipeline.cpp is the list, and only that.
 std::vector<const Pass*> pass_pipeline();
-Graph run_passes(const Graph& graph);
+std::vector<std::string> pass_names();  // each once, and that of fuse(), which knows the device
+inline const char* const kFusePass = "fuse";
+
+// What one pass of the list did, to the graph and the bodies in it.
+struct PassReport {
+  std::string name;
+  int64_t changes = 0;
+  double microseconds = 0;
+};
+
+#ifdef NDEBUG
+constexpr bool kVerifyPasses = false;
+#else
+constexpr bool kVerifyPasses = true;
+#endif
+
+struct PassOptions {
+  std::vector<std::string> disabled = {};     // by name; one that is no pass is an Error
+  bool verify = kVerifyPasses;                // the graph, behind each pass
+  std::vector<PassReport>* report = nullptr;  // one entry for each of the list
+};
+
+// Bodies of loops and branches included.
+Graph run_passes(const Graph& graph, const PassOptions& options = {});
 
 }  // namespace rlx

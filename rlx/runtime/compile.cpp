@@ -1,5 +1,6 @@
 // From a graph to an image, and from an image to a program.
 
+#include <algorithm>
 #include <optional>
 
 #include "rlx/backend/cpu/fast_ops.h"
@@ -64,8 +65,10 @@ Image compile_image(const Graph& graph, const CompileOptions& options) {
   const LowerOptions lower_options{{options.choices}, options.strict};
   const DeviceTraits& traits = options.device.traits();
   if (!options.optimise) return detail::image_of(build_image(graph, traits, lower_options));
-  const Graph smaller = run_passes(graph);
-  if (traits.on_host()) return detail::image_of(build_image(smaller, traits, lower_options));
+  const std::vector<std::string>& disabled = options.disabled_passes;
+  const Graph smaller = run_passes(graph, {.disabled = disabled});
+  if (traits.on_host() || std::count(disabled.begin(), disabled.end(), kFusePass) != 0)
+    return detail::image_of(build_image(smaller, traits, lower_options));
   const Graph grouped = fuse(smaller, traits, lower_options.choices);
   return detail::image_of(build_image(grouped, traits, lower_options));
 }

@@ -12,7 +12,7 @@
 #include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct CpuEngine {
   // 0 threads: as many as the machine has.
@@ -73,4 +73,4 @@ inline image::Argument without_view(const image::Argument& x) {
   return copy;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Argument;
@@ -165,4 +165,4 @@ std::unique_ptr<image::CallKernel> attention_kernel(CpuEnginePtr engine, Attenti
   return std::make_unique<AttentionKernel>(std::move(engine), options);
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

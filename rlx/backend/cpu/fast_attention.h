@@ -3,7 +3,7 @@
 
 #include "rlx/backend/cpu/engine.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct AttentionOptions {
   int64_t heads = 1, kv_heads = 0;  // of operands of rank 3; 0: as many
@@ -16,4 +16,4 @@ struct AttentionOptions {
 // Operands are q, k, v, and perhaps a bias and a mask that broadcast to the scores.
 std::unique_ptr<image::CallKernel> attention_kernel(CpuEnginePtr engine, AttentionOptions options);
 
-}  // namespace rlx
+}  // namespace rlx::detail

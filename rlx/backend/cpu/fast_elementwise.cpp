@@ -4,7 +4,7 @@
 
 #include "rlx/backend/cpu/nest.h"
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using Function = std::function<void(const float* x, float* y, int64_t count)>;
@@ -84,4 +84,4 @@ std::unique_ptr<image::CallKernel> power_kernel(CpuEnginePtr engine) {
   });
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -3,7 +3,7 @@
 
 #include "rlx/backend/cpu/engine.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 std::unique_ptr<image::CallKernel> unary_kernel(
     CpuEnginePtr engine, vector::Elementwise::Function vector::Elementwise::*function);
@@ -12,4 +12,4 @@ std::unique_ptr<image::CallKernel> clamp_kernel(CpuEnginePtr engine, float low, 
 // x to a power that is one number, 2; other powers are handed on.
 std::unique_ptr<image::CallKernel> power_kernel(CpuEnginePtr engine);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 using image::Argument;
@@ -153,4 +153,4 @@ bool is_kept(const image::Call& call, size_t input, const image::Image& image) {
   return kind == image::Kind::weight || kind == image::Kind::constant || kind == image::Kind::once;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

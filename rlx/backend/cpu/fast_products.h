@@ -3,7 +3,7 @@
 
 #include "rlx/backend/cpu/engine.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct ProductOptions {
   bool transpose_a = false, transpose_b = false;
@@ -17,4 +17,4 @@ std::unique_ptr<image::CallKernel> product_kernel(CpuEnginePtr engine, ProductOp
 // Is the value of an operand computed once or given, rather than made by each run?
 bool is_kept(const image::Call& call, size_t input, const image::Image& image);
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace rlx {
+namespace rlx::detail {
 namespace {
 
 std::optional<vector::Element> element_of(DType dtype) {
@@ -198,4 +198,4 @@ std::unique_ptr<image::CallKernel> reduce_kernel(CpuEnginePtr engine, std::vecto
       });
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -3,7 +3,7 @@
 
 #include "rlx/backend/cpu/engine.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 std::unique_ptr<image::CallKernel> softmax_kernel(CpuEnginePtr engine, int64_t axis,
                                                   bool logarithm);
@@ -14,4 +14,4 @@ std::unique_ptr<image::CallKernel> norm_kernel(CpuEnginePtr engine, int64_t axis
 std::unique_ptr<image::CallKernel> reduce_kernel(CpuEnginePtr engine, std::vector<int64_t> axes,
                                                  vector::Fold fold);
 
-}  // namespace rlx
+}  // namespace rlx::detail

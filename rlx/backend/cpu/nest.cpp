@@ -1,6 +1,6 @@
 #include "rlx/backend/cpu/nest.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 bool Nest::make(const std::vector<image::Argument>& operands, const Shape& result) {
   if (result.size() > kMostLoops || operands.size() > kMostOperands) return false;
@@ -45,4 +45,4 @@ std::array<int64_t, Nest::kMostOperands> Nest::at(int64_t row) const {
   return offsets;
 }
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -5,7 +5,7 @@
 
 #include "rlx/image/call.h"
 
-namespace rlx {
+namespace rlx::detail {
 
 struct Nest {
   static constexpr size_t kMostOperands = 3, kMostLoops = 16;
@@ -25,4 +25,4 @@ struct Nest {
   std::array<int64_t, kMostOperands> at(int64_t row) const;
 };
 
-}  // namespace rlx
+}  // namespace rlx::detail

@@ -1,0 +1,285 @@
+// Steps that write out what passes look for, as exporters do, in orders and with constants that are
+// random: some are what a pass finds, some only look like it.
+
+#include "rlx/conformance/random_pool.h"
+#include "rlx/ops/ops.h"
+
+namespace rlx {
+namespace {
+
+using Fill = CaseInput::Fill;
+
+// The number, or sometimes another one.
+double about(RandomPool& p, double number) {
+  return p.random.chance(0.07) ? number * 1.01 : number;
+}
+Value constant(RandomPool& p, Value like, double number) {
+  Dims shape;
+  if (p.random.chance(0.1)) shape.assign(like.shape().size(), 1);
+  const Tensor tensor = Tensor::scalar(like.dtype(), about(p, number));
+  return p.graph.constant(tensor.reshaped(concrete(shape)));
+}
+Value times(RandomPool& p, Value x, double number) {
+  if (p.random.chance(0.3)) return x / constant(p, x, 1 / number);
+  const Value by = constant(p, x, number);
+  return p.random.chance(0.5) ? x * by : by * x;
+}
+Value plus(RandomPool& p, Value x, double number) {
+  if (p.random.chance(0.2)) return x - constant(p, x, -number);
+  const Value by = constant(p, x, number);
+  return p.random.chance(0.5) ? x + by : by + x;
+}
+Value product_of(RandomPool& p, Value a, Value b) { return p.random.chance(0.5) ? a * b : b * a; }
+Value sum_of(RandomPool& p, Value a, Value b) { return p.random.chance(0.5) ? a + b : b + a; }
+Value square(RandomPool& p, Value x) {
+  return p.random.chance(0.5) ? x * x : pow(x, constant(p, x, 2));
+}
+// An inner value that something else may read, too, or that is an output.
+Value inner(RandomPool& p, Value value) {
+  if (p.random.chance(0.08)) p.keep(value, false);
+  return value;
+}
+// Weights as exporters have them; sometimes data.
+Value weight(RandomPool& p, DType dtype, const Dims& shape, Fill fill = Fill::normal) {
+  if (p.random.chance(0.1) || !is_concrete(shape)) return p.add_input(dtype, shape, fill);
+  if (count(concrete(shape)) > 4096) fail(ErrorKind::limit, "a large weight");
+  const Tensor tensor = random_tensor(dtype, concrete(shape), fill, 0, false, p.random);
+  if (p.random.chance(0.3)) return p.graph.constant(tensor);
+  return p.graph.weight(text('w', p.graph.nodes().size()), tensor);
+}
+
+void gelu_step(RandomPool& p) {
+  const Value x = p.any_float().value;
+  Value gate;
+  if (p.random.chance(0.5)) {
+    gate = erf(times(p, x, 0.7071067811865476));
+  } else if (p.random.chance(0.5)) {
+    const Value cube =
+        p.random.chance(0.5) ? pow(x, constant(p, x, 3)) : product_of(p, square(p, x), x);
+    gate = tanh(times(p, sum_of(p, x, times(p, cube, 0.044715)), 0.7978845608028654));
+  } else {
+    gate = tanh(times(p, product_of(p, x, plus(p, times(p, square(p, x), 0.044715), 1)),
+                      0.7978845608028654));
+  }
+  gate = inner(p, plus(p, gate, 1));
+  switch (p.random.between(0, 2)) {
+    case 0:
+      return p.keep(times(p, product_of(p, x, gate), 0.5), false);
+    case 1:
+      return p.keep(product_of(p, times(p, x, 0.5), gate), false);
+    default:
+      return p.keep(product_of(p, x, times(p, gate, 0.5)), false);
+  }
+}
+
+Value written_sigmoid(RandomPool& p, Value x) {
+  if (p.random.chance(0.6)) return sigmoid(x);
+  const Value below = inner(p, plus(p, exp(-x), 1));
+  return p.random.chance(0.5) ? reciprocal(below) : constant(p, x, 1) / below;
+}
+
+void gate_step(RandomPool& p) {
+  const Value x = p.any_float().value;
+  switch (p.random.between(0, 7)) {
+    case 0:
+      return p.keep(product_of(p, x, inner(p, written_sigmoid(p, x))), false);
+    case 1:
+      return p.keep(times(p, product_of(p, x, inner(p, clip(plus(p, x, 3), 0, 6))), 1.0 / 6),
+                    false);
+    case 2:
+      return p.keep(clip(plus(p, times(p, x, 0.2), 0.5), 0, 1), false);
+    case 3:
+      return p.keep(times(p, clip(plus(p, x, 3), 0, 6), 1.0 / 6), false);
+    case 4:
+      return p.keep(log(plus(p, exp(x), 1)), false);
+    case 5:
+      return p.keep(product_of(p, x, tanh(log1p(exp(x)))), false);
+    case 6:
+      return p.keep(x / inner(p, plus(p, abs(x), 1)), false);
+    default:
+      return p.keep(minimum(maximum(x, constant(p, x, 0)), constant(p, x, 2)), false);
+  }
+}
+
+void softmax_step(RandomPool& p) {
+  const Value x = p.any_float(1).value;
+  const int64_t axis = p.axis_of(x), other = p.random.chance(0.1) ? p.axis_of(x) : axis;
+  const bool keep = !p.random.chance(0.05);
+  const Value shifted = inner(p, x - reduce_max(x, {axis}, true)), weights = exp(shifted);
+  const Value total = sum(weights, {other}, keep);
+  switch (p.random.between(0, 3)) {
+    case 0:
+      return p.keep(inner(p, weights) / total, false);
+    case 1:
+      return p.keep(shifted - log(total), false);
+    case 2:
+      return p.keep(log(softmax(x, axis)), false);
+    default:
+      return p.keep(x - logsumexp(x, {axis}, true), false);
+  }
+}
+
+// Some of the last axes, or others.
+Ints norm_axes(RandomPool& p, Value x) {
+  const int64_t all = rank(x.type()), first = p.random.between(0, all - 1);
+  Ints axes;
+  for (int64_t axis = p.random.chance(0.6) ? all - 1 : first; axis < all; ++axis)
+    axes.push_back(p.random.chance(0.3) ? axis - all : axis);
+  if (p.random.chance(0.1)) axes = {p.axis_of(x)};
+  return axes;
+}
+Value root_divided(RandomPool& p, Value x, Value square) {
+  const Value sum = plus(p, square, p.random.chance(0.5) ? 0.01 : 1e-5);
+  switch (p.random.between(0, 3)) {
+    case 0:
+      return x / sqrt(sum);
+    case 1:
+      return product_of(p, x, rsqrt(sum));
+    case 2:
+      return product_of(p, x, reciprocal(sqrt(sum)));
+    default:
+      return x / pow(sum, constant(p, sum, 0.5));
+  }
+}
+// The extents of some last axes, or of the channels with ones behind.
+Dims norm_weight(RandomPool& p, Value x) {
+  Dims shape = x.shape();
+  const int64_t all = rank(x.type());
+  if (all > 2 && p.random.chance(0.4)) {
+    shape = {x.shape()[1]};
+    for (int64_t i = 2; i < all; ++i) shape.emplace_back(1);
+    return shape;
+  }
+  shape.erase(shape.begin(), shape.begin() + p.random.between(0, all - 1));
+  for (Dim& dim : shape)
+    if (p.random.chance(0.1)) dim = 1;
+  return shape;
+}
+void norm_step(RandomPool& p) {
+  Value x = p.any_float(1).value;
+  const DType narrow = x.dtype();
+  const bool widens = p.random.chance(0.3);
+  if (widens) x = cast(x, DType::f32);
+  const Ints axes = norm_axes(p, x);
+  Value y;
+  if (p.random.chance(0.4)) {
+    y = root_divided(p, x, inner(p, mean(square(p, x), axes, true)));
+  } else if (p.random.chance(0.2)) {
+    const Value centre = mean(x, axes, true), distance = x - centre;
+    const Value scale = product_of(p,
+                                   root_divided(p, weight(p, x.dtype(), norm_weight(p, x)),
+                                                mean(square(p, distance), axes, true)),
+                                   scalar(x, 1));
+    y = x * scale + (weight(p, x.dtype(), norm_weight(p, x)) - centre * scale);
+  } else {
+    const Value distance = inner(p, x - inner(p, mean(x, axes, true)));
+    y = root_divided(p, distance, mean(square(p, distance), axes, true));
+  }
+  if (widens) y = cast(y, narrow);
+  if (p.random.chance(0.7)) y = product_of(p, inner(p, y), weight(p, y.dtype(), norm_weight(p, x)));
+  if (p.random.chance(0.6)) y = sum_of(p, inner(p, y), weight(p, y.dtype(), norm_weight(p, x)));
+  p.keep(y, false);
+}
+void group_norm_step(RandomPool& p) {
+  const Value x = p.choose([](const PoolEntry& e) {
+                     return is_float(e.value.dtype()) && rank(e.value.type()) >= 3;
+                   }).value;
+  const int64_t groups = p.random.between(1, 4);
+  const Value rows = reshape(x, Dims{x.shape()[0], groups, -1});
+  Value y;
+  if (p.random.chance(0.5)) {
+    y = instance_norm(rows, weight(p, x.dtype(), {groups}), weight(p, x.dtype(), {groups}), 0.1);
+  } else {
+    const Value distance = rows - mean(rows, {2}, true);
+    y = distance / sqrt(plus(p, mean(distance * distance, {-1}, true), 0.1));
+  }
+  y = reshape(y, x.shape());
+  if (p.random.chance(0.7)) y = y * weight(p, x.dtype(), norm_weight(p, x));
+  if (p.random.chance(0.7)) y = y + weight(p, x.dtype(), norm_weight(p, x));
+  p.keep(y, false);
+}
+
+// A scale or shift: per channel, of another shape, or a number.
+Value affine(RandomPool& p, Value y, size_t behind) {
+  const int64_t all = rank(y.type());
+  for (int64_t times_done = p.random.between(0, 2); times_done > 0; --times_done) {
+    if (p.random.chance(0.3)) {
+      y = p.random.chance(0.5) ? times(p, y, 1.5) : plus(p, y, 0.25);
+      continue;
+    }
+    Dims shape{y.shape()[static_cast<size_t>(all) - 1 - behind]};
+    for (size_t i = 0; i < behind; ++i) shape.emplace_back(1);
+    if (p.random.chance(0.3)) shape.insert(shape.begin(), 1);
+    if (p.random.chance(0.1)) shape = {1};
+    if (p.random.chance(0.1)) shape = {y.shape().back()};
+    const Value by = weight(p, y.dtype(), shape);
+    y = p.random.chance(0.5) ? product_of(p, y, by) : sum_of(p, y, by);
+  }
+  return y;
+}
+Value maybe_norm(RandomPool& p, Value y) {
+  if (rank(y.type()) < 2 || p.random.chance(0.5)) return y;
+  const Dim& channels = y.shape()[1];
+  const auto maybe = [&] {
+    return p.random.chance(0.7) ? weight(p, y.dtype(), {channels}) : Value{};
+  };
+  const Value gamma = maybe(), beta = maybe();
+  return batch_norm(y, gamma, beta, weight(p, y.dtype(), {channels}),
+                    weight(p, y.dtype(), {channels}, Fill::positive), 0.1);
+}
+void folded_step(RandomPool& p) {
+  const bool window = p.random.chance(0.6);
+  const Value x = p.choose([&](const PoolEntry& e) {
+                     const int64_t r = rank(e.value.type());
+                     return is_float(e.value.dtype()) && (window ? r == 3 || r == 4 : r >= 1);
+                   }).value;
+  const size_t behind = window ? x.shape().size() - 2 : 0;
+  const Value in = affine(p, x, behind);
+  const Dim& channels = in.shape()[in.shape().size() - 1 - behind];
+  const int64_t outputs = 2 * p.random.between(1, 3);
+  Value y;
+  if (window) {
+    const int64_t groups =
+        channels.is_number() && channels.number() % 2 == 0 && p.random.chance(0.4) ? 2 : 1;
+    const bool spread = p.random.chance(0.3);
+    Dims shape =
+        spread ? Dims{channels, Dim(outputs / groups)} : Dims{outputs, floor_div(channels, groups)};
+    for (size_t i = 0; i < behind; ++i) shape.emplace_back(p.random.between(1, 3));
+    const Ints pads = p.random.chance(0.5) ? Ints(2 * behind, 1) : Ints{};
+    const Value bias = p.random.chance(0.5) ? weight(p, x.dtype(), {outputs}) : Value{};
+    const Value w = weight(p, x.dtype(), shape);
+    const std::string act = p.random.chance(0.1) ? "relu" : "";
+    y = spread ? conv_transpose(in, w, bias, {.pads = pads, .groups = groups, .activation = act})
+               : conv(in, w, bias, {.pads = pads, .groups = groups, .activation = act});
+  } else {
+    const bool turned = p.random.chance(0.5);
+    const Value w =
+        weight(p, x.dtype(), turned ? Dims{outputs, channels} : Dims{channels, Dim(outputs)});
+    const Value bias = p.random.chance(0.5) ? weight(p, x.dtype(), {outputs}) : Value{};
+    y = p.random.chance(0.5) ? matmul(in, w, false, turned) : linear(in, w, bias, "", turned);
+  }
+  p.keep(affine(p, maybe_norm(p, inner(p, y)), behind), false);
+}
+
+// Orders of axes that merge, and may cancel.
+void transposes_step(RandomPool& p) {
+  const PoolEntry x = p.any_ranked();
+  Value y = x.value;
+  for (int64_t n = p.random.between(1, 3); n > 0; --n) {
+    Ints order;
+    for (int64_t axis = 0; axis < rank(y.type()); ++axis) order.push_back(axis);
+    for (size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<size_t>(p.random.between(0, int64_t(i) - 1))]);
+    y = inner(p, transpose(y, order));
+  }
+  p.keep(y, x.exact);
+}
+
+}  // namespace
+
+std::vector<RandomStep> random_formulas() {
+  return {gelu_step,       gate_step,   softmax_step, norm_step,      norm_step,
+          group_norm_step, folded_step, folded_step,  transposes_step};
+}
+
+}  // namespace rlx

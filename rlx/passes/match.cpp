@@ -1,0 +1,404 @@
+#include "rlx/passes/match.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rlx/ops/catalog.h"
+
+namespace rlx {
+
+enum class Kind { any, once, number, op, either, maybe, product, sum };
+
+struct Pattern::Part {
+  Kind kind = Kind::any;
+  const OpDef* op = nullptr;
+  bool commutes = false;
+  Patterns operands = {};  // or alternatives
+  std::vector<Weighted> terms = {};
+  double wanted = 0;                 // the number of a product or sum
+  std::optional<Pattern> open = {};  // or what finds it
+  std::optional<double> value = {};  // of a number
+  WhereValue where_value = {};
+  WhereNode where_node = {};
+};
+
+namespace {
+
+using Part = Pattern::Part;
+
+const OpDef& op_named(std::string_view name) {
+  static const OpSet ops = catalog();
+  return *ops.at(name);
+}
+
+// Those that products and sums are made of, and views that a constant may be seen through.
+struct Known {
+  const OpDef &add = op_named("add"), &sub = op_named("sub"), &mul = op_named("mul"),
+              &div = op_named("div"), &neg = op_named("neg"), &pow = op_named("pow"),
+              &sqrt = op_named("sqrt"), &rsqrt = op_named("rsqrt"),
+              &reciprocal = op_named("reciprocal"), &cast = op_named("cast");
+  std::vector<const OpDef*> views = {&op_named("reshape"), &op_named("unsqueeze"),
+                                     &op_named("squeeze"), &op_named("expand"),
+                                     &op_named("transpose")};
+};
+const Known& known() {
+  static const Known ops;
+  return ops;
+}
+bool is_op(const Node& node, const OpDef& op) { return node.op.get() == &op; }
+
+Pattern make(Part part) { return Pattern(std::make_shared<const Part>(std::move(part))); }
+
+Pattern combination(Kind kind, std::vector<Weighted> terms, double wanted,
+                    std::optional<Pattern> open) {
+  Part part;
+  part.kind = kind;
+  part.terms = std::move(terms);
+  part.wanted = wanted;
+  part.open = std::move(open);
+  return make(std::move(part));
+}
+
+}  // namespace
+
+Pattern any(WhereValue where) {
+  Part part;
+  part.where_value = std::move(where);
+  return make(std::move(part));
+}
+Pattern once(WhereValue where) {
+  Part part;
+  part.kind = Kind::once;
+  part.where_value = std::move(where);
+  return make(std::move(part));
+}
+Pattern number() {
+  Part part;
+  part.kind = Kind::number;
+  return make(std::move(part));
+}
+Pattern number(double value) {
+  Part part;
+  part.kind = Kind::number;
+  part.value = value;
+  return make(std::move(part));
+}
+Pattern op(std::string_view name, Patterns operands, WhereNode where) {
+  Part part;
+  part.kind = Kind::op;
+  part.op = &op_named(name);
+  for (const char* either_way : {"add", "mul", "min", "max", "and", "or", "eq"})
+    part.commutes |= name == either_way;
+  part.operands = std::move(operands);
+  part.where_node = std::move(where);
+  return make(std::move(part));
+}
+Pattern maybe(Pattern pattern) {
+  Part part;
+  part.kind = Kind::maybe;
+  part.operands = {std::move(pattern)};
+  return make(std::move(part));
+}
+Pattern either(Patterns patterns) {
+  Part part;
+  part.kind = Kind::either;
+  part.operands = std::move(patterns);
+  return make(std::move(part));
+}
+Pattern product(std::vector<Weighted> factors, double number) {
+  return combination(Kind::product, std::move(factors), number, {});
+}
+Pattern product(std::vector<Weighted> factors, const Pattern& number) {
+  return combination(Kind::product, std::move(factors), 1, number);
+}
+Pattern sum(std::vector<Weighted> terms, double number) {
+  return combination(Kind::sum, std::move(terms), number, {});
+}
+Pattern sum(std::vector<Weighted> terms, const Pattern& number) {
+  return combination(Kind::sum, std::move(terms), 0, number);
+}
+
+namespace {
+
+template <class T>
+const T* find_part(const std::vector<std::pair<const Part*, T>>& found, const Pattern& pattern) {
+  for (const auto& each : found)
+    if (each.first == pattern.part()) return &each.second;
+  return nullptr;
+}
+
+}  // namespace
+
+bool Match::has(const Pattern& pattern) const { return find_part(values, pattern) != nullptr; }
+Value Match::operator[](const Pattern& pattern) const {
+  const Value* value = find_part(values, pattern);
+  return value ? *value : Value{};
+}
+double Match::number(const Pattern& pattern) const {
+  const double* found = find_part(numbers, pattern);
+  require(found != nullptr, "a pattern has no such number");
+  return *found;
+}
+
+MatchGraph::MatchGraph(const Graph& graph)
+    : graph_(graph),
+      once_(graph.nodes().size()),
+      kept_(graph.nodes().size()),
+      readers_(graph.nodes().size()) {
+  for (size_t at = 0; at < graph.nodes().size(); ++at) {
+    const Node& node = graph.nodes()[at];
+    bool fixed = is_weight(node) || is_constant(node) || (!is_source(node) && !node.inputs.empty());
+    for (const Value& input : node.inputs) {
+      if (!input.present()) continue;
+      fixed &= bool(once_[size_t(input.node)]);
+      readers_[size_t(input.node)].push_back(static_cast<int>(at));
+    }
+    for (const TensorType& type : node.types) fixed &= is_concrete(type.shape);
+    once_[at] = fixed;
+  }
+  for (const GraphOutput& output : graph.outputs()) kept_[size_t(output.value.node)] = true;
+  for (const StateUpdate& update : graph.updates()) kept_[size_t(update.next.node)] = true;
+}
+
+bool MatchGraph::is_inner(int node, const std::vector<int>& readers) const {
+  if (kept_[size_t(node)]) return false;
+  const std::vector<int>& all = this->readers(node);
+  return std::all_of(all.begin(), all.end(), [&](int reader) {
+    return std::find(readers.begin(), readers.end(), reader) != readers.end();
+  });
+}
+
+std::optional<double> number_of(const Value& value) {
+  const Node& node = value.producer();
+  if (is_constant(node)) {
+    const Tensor& tensor = *tensor_of(node);
+    constexpr int64_t kMost = 4096;  // a mask of one number is as large as scores are
+    if (tensor.count() == 0 || tensor.count() > kMost || tensor.dtype() == DType::c64)
+      return std::nullopt;
+    const double first = tensor.at(0);
+    for (int64_t i = 1; i < tensor.count(); ++i)
+      if (tensor.at(i) != first) return std::nullopt;
+    return first;
+  }
+  for (const OpDef* view : known().views)
+    if (is_op(node, *view)) return number_of(node.inputs[0]);
+  if (!is_op(node, known().cast)) return std::nullopt;
+  const std::optional<double> number = number_of(node.inputs[0]);
+  if (!number) return std::nullopt;
+  return Tensor::scalar(value.dtype(), *number).at(0);
+}
+
+bool same_number(double a, double b, DType dtype) {
+  if (a == b) return true;
+  constexpr double kRoundings = 4;
+  const double epsilon = is_float(dtype) ? info(dtype).epsilon : 0;
+  return std::abs(a - b) <= kRoundings * epsilon * std::max(std::abs(a), std::abs(b));
+}
+
+namespace {
+
+using Next = std::function<bool(Match&)>;
+
+// A value with its power in a product, or its sign in a sum.
+struct Leaf {
+  Value value;
+  double times;
+};
+
+bool is_whole(double number) { return number == std::floor(number); }
+
+// Tries every way in which a pattern may fit; the first that the rest accepts, too, is taken.
+class Search {
+ public:
+  explicit Search(const MatchGraph& graph) : graph_(graph) {}
+
+  bool fits(const Pattern& pattern, Value value, Match& match, const Next& next) const {
+    const Part& part = *pattern.part();
+    if (const Value* bound = find_part(match.values, pattern))
+      return *bound == value && next(match);
+    Match with = match;
+    with.values.emplace_back(&part, value);
+    switch (part.kind) {
+      case Kind::once:
+        if (!graph_.is_once(value)) return false;
+        [[fallthrough]];
+      case Kind::any:
+        return (!part.where_value || part.where_value(value)) && taken(next, with, match);
+      case Kind::number:
+        return fits_number(part, number_of(value), value.dtype(), with, match, next);
+      case Kind::op:
+        return fits_op(part, value, with, match, next);
+      case Kind::either:
+      case Kind::maybe:
+        for (const Pattern& each : part.operands)
+          if (fits(each, value, with, [&](Match& found) { return taken(next, found, match); }))
+            return true;
+        return false;
+      case Kind::product:
+      case Kind::sum:
+        break;
+    }
+    return unfold(part, {{value, 1}}, {}, part.kind == Kind::product ? 1 : 0, with,
+                  [&](Match& found) { return taken(next, found, match); });
+  }
+
+ private:
+  static bool taken(const Next& next, Match& found, Match& match) {
+    if (!next(found)) return false;
+    match = std::move(found);
+    return true;
+  }
+
+  static bool fits_number(const Part& part, std::optional<double> number, DType dtype, Match& with,
+                          Match& match, const Next& next) {
+    if (!number || (part.value && !same_number(*number, *part.value, dtype))) return false;
+    for (const auto& [other, value] : with.numbers)
+      if (other == &part && !same_number(value, *number, dtype)) return false;
+    with.numbers.emplace_back(&part, *number);
+    return taken(next, with, match);
+  }
+
+  bool fits_op(const Part& part, Value value, Match& with, Match& match, const Next& next) const {
+    const Node& node = value.producer();
+    if (node.op.get() != part.op || value.result != 0 || node.inputs.size() < part.operands.size())
+      return false;
+    if (part.where_node && !part.where_node(node)) return false;
+    with.nodes.push_back(value.node);
+    const Next end = [&](Match& found) { return taken(next, found, match); };
+    if (operands_fit(part, node, 0, false, with, end)) return true;
+    return part.commutes && operands_fit(part, node, 0, true, with, end);
+  }
+
+  bool operands_fit(const Part& part, const Node& node, size_t i, bool swapped, Match& match,
+                    const Next& next) const {
+    if (i == part.operands.size()) return next(match);
+    const Value operand = node.inputs[swapped && i < 2 ? 1 - i : i];
+    if (!operand.present())
+      return part.operands[i].part()->kind == Kind::maybe &&
+             operands_fit(part, node, i + 1, swapped, match, next);
+    return fits(part.operands[i], operand, match, [&](Match& found) {
+      return operands_fit(part, node, i + 1, swapped, found, next);
+    });
+  }
+
+  // Takes a product or sum apart, as far as the pattern needs: `open` may still be taken apart,
+  // `leaves` stay.
+  bool unfold(const Part& part, std::vector<Leaf> open, const std::vector<Leaf>& leaves,
+              double number, Match& match, const Next& next) const {
+    constexpr size_t kRepeats = 3;  // x * x * x is one factor
+    if (open.size() + leaves.size() > part.terms.size() + kRepeats) return false;
+    if (open.empty()) return all_fit(part, leaves, number, match, next);
+    const Leaf leaf = open.back();
+    open.pop_back();
+    const bool is_product = part.kind == Kind::product;
+    if (const auto constant = number_of(leaf.value); constant && is_float(leaf.value.dtype()))
+      return unfold(
+          part, std::move(open), leaves,
+          is_product ? number * std::pow(*constant, leaf.times) : number + *constant * leaf.times,
+          match, next);
+    double sign = 1;
+    if (const auto parts = apart(leaf, is_product, sign)) {
+      std::vector<Leaf> more = open;
+      more.insert(more.end(), parts->begin(), parts->end());
+      Match with = match;
+      if (std::find(with.nodes.begin(), with.nodes.end(), leaf.value.node) == with.nodes.end())
+        with.nodes.push_back(leaf.value.node);
+      if (unfold(part, std::move(more), leaves, number * sign, with,
+                 [&](Match& found) { return taken(next, found, match); }))
+        return true;
+    }
+    std::vector<Leaf> with_leaf = leaves;
+    add_leaf(with_leaf, leaf);
+    return unfold(part, std::move(open), with_leaf, number, match, next);
+  }
+
+  static void add_leaf(std::vector<Leaf>& leaves, const Leaf& leaf) {
+    for (Leaf& other : leaves)
+      if (other.value == leaf.value && is_whole(other.times) && is_whole(leaf.times)) {
+        other.times += leaf.times;
+        return;
+      }
+    leaves.push_back(leaf);
+  }
+
+  static std::optional<std::vector<Leaf>> apart(const Leaf& leaf, bool is_product, double& sign) {
+    const Node& node = leaf.value.producer();
+    const double times = leaf.times;
+    const Values& in = node.inputs;
+    if (is_op(node, known().neg)) {
+      if (!is_product) return {{{in[0], -times}}};
+      if (!is_whole(times)) return std::nullopt;
+      if (std::fmod(times, 2) != 0) sign = -1;
+      return {{{in[0], times}}};
+    }
+    if (!is_product) {
+      if (is_op(node, known().add)) return {{{in[0], times}, {in[1], times}}};
+      if (is_op(node, known().sub)) return {{{in[0], times}, {in[1], -times}}};
+      return std::nullopt;
+    }
+    if (!is_float(leaf.value.dtype())) return std::nullopt;
+    if (is_whole(times)) {
+      if (is_op(node, known().mul)) return {{{in[0], times}, {in[1], times}}};
+      if (is_op(node, known().div)) return {{{in[0], times}, {in[1], -times}}};
+      if (is_op(node, known().reciprocal)) return {{{in[0], -times}}};
+    }
+    if (std::abs(times) != 1) return std::nullopt;
+    if (is_op(node, known().sqrt)) return {{{in[0], 0.5 * times}}};
+    if (is_op(node, known().rsqrt)) return {{{in[0], -0.5 * times}}};
+    if (!is_op(node, known().pow)) return std::nullopt;
+    const std::optional<double> power = number_of(in[1]);
+    if (!power || !is_whole(2 * *power) || std::abs(*power) > 4) return std::nullopt;
+    return {{{in[0], *power * times}}};
+  }
+
+  bool all_fit(const Part& part, const std::vector<Leaf>& leaves, double number, Match& match,
+               const Next& next) const {
+    if (leaves.size() != part.terms.size() || leaves.empty()) return false;
+    const DType dtype = leaves[0].value.dtype();
+    Match with = match;
+    if (part.open) {
+      Match out;
+      if (!fits_number(*part.open->part(), number, dtype, with, out, [](Match&) { return true; }))
+        return false;
+      with = std::move(out);
+    } else if (!same_number(number, part.wanted, dtype)) {
+      return false;
+    }
+    return leaves_fit(part, leaves, {}, with,
+                      [&](Match& found) { return taken(next, found, match); });
+  }
+
+  bool leaves_fit(const Part& part, const std::vector<Leaf>& leaves,
+                  const std::vector<size_t>& used, Match& match, const Next& next) const {
+    const size_t at = used.size();
+    if (at == part.terms.size()) return next(match);
+    for (size_t i = 0; i < leaves.size(); ++i) {
+      if (std::find(used.begin(), used.end(), i) != used.end() ||
+          leaves[i].times != part.terms[at].times)
+        continue;
+      std::vector<size_t> more = used;
+      more.push_back(i);
+      if (fits(part.terms[at].pattern, leaves[i].value, match,
+               [&](Match& found) { return leaves_fit(part, leaves, more, found, next); }))
+        return true;
+    }
+    return false;
+  }
+
+  const MatchGraph& graph_;
+};
+
+}  // namespace
+
+std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Value root) {
+  Match found;
+  const bool fits = Search(graph).fits(pattern, root, found, [&](Match& whole) {
+    return std::all_of(whole.nodes.begin(), whole.nodes.end(), [&](int node) {
+      return node == root.node || graph.is_inner(node, whole.nodes);
+    });
+  });
+  if (!fits || found.nodes.empty()) return std::nullopt;
+  return found;
+}
+
+}  // namespace rlx

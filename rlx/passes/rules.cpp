@@ -1,0 +1,114 @@
+#include "rlx/passes/rules.h"
+
+#include <algorithm>
+#include <set>
+
+#include "rlx/passes/passes.h"
+
+namespace rlx {
+namespace {
+
+using Checks = std::vector<DimCheck>;
+
+bool same_pair(const DimCheck& a, const DimCheck& b) {
+  return (a.a == b.a && a.b == b.b) || (a.a == b.b && a.b == b.a);
+}
+
+// Is what `check` asks for asked for by one of the others?
+bool is_implied(const DimCheck& check, const Checks& others) {
+  return std::any_of(others.begin(), others.end(), [&](const DimCheck& other) {
+    if (other.relation == check.relation)
+      return (other.a == check.a && other.b == check.b) ||
+             ((check.relation == Relation::equal || check.relation == Relation::broadcast) &&
+              same_pair(other, check));
+    if (!same_pair(other, check)) return false;
+    // Two that broadcast to the extent of one of them: the other is 1 or equal.
+    if (check.relation == Relation::broadcasts_to)
+      return other.relation == Relation::equal ||
+             (other.relation == Relation::broadcast && broadcast(check.a, check.b) == check.b);
+    return check.relation == Relation::broadcast &&
+           (other.relation == Relation::equal || other.relation == Relation::broadcasts_to);
+  });
+}
+
+bool all_implied(const Checks& checks, const Checks& by) {
+  return std::all_of(checks.begin(), checks.end(),
+                     [&](const DimCheck& check) { return is_implied(check, by); });
+}
+
+Checks checks_of(const Graph& graph, const std::vector<int>& nodes) {
+  Checks all;
+  for (const int at : nodes)
+    all.insert(all.end(), graph.node(at).checks.begin(), graph.node(at).checks.end());
+  return all;
+}
+
+struct Applied {
+  int root;
+  std::vector<int> nodes;
+};
+
+// The rule's replacement, if it is one.
+std::optional<Value> replacement(const Rule& rule, const Match& match, const MatchGraph& from,
+                                 const RewriteSite& site) {
+  const int first_new = static_cast<int>(site.to.nodes().size());
+  const Found found(match, from.graph().value(site.at), site.moved);
+  Value value;
+  try {
+    value = rule.replace(found);
+  } catch (const Error&) {  // the op has no such form
+    return std::nullopt;
+  }
+  if (!value.present() || !(value.type() == site.node.types[0])) return std::nullopt;
+  std::vector<int> added;
+  for (int at = first_new; at < static_cast<int>(site.to.nodes().size()); ++at) added.push_back(at);
+  const Checks before = checks_of(from.graph(), match.nodes), after = checks_of(site.to, added);
+  if (!all_implied(before, after) || !all_implied(after, before)) return std::nullopt;
+  for (const int at : added)
+    if (!is_source(site.to.node(at))) site.to.set_origin(site.to.value(at), site.node.origin);
+  return value;
+}
+
+PassResult sweep(const Graph& graph, const Rules& rules) {
+  const MatchGraph from(graph);
+  std::vector<Applied> applied;
+  PassResult result{rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
+    if (site.node.types.size() != 1) return std::nullopt;
+    for (const Rule& rule : rules) {
+      const auto match = rlx::match(from, rule.pattern, graph.value(site.at));
+      if (!match) continue;
+      const auto value = replacement(rule, *match, from, site);
+      if (!value) continue;
+      applied.push_back({site.at, match->nodes});
+      return Values{*value};
+    }
+    return std::nullopt;
+  })};
+  // What was replaced inside of something larger that was replaced, too, is no change of its own.
+  for (const Applied& each : applied)
+    result.changes += std::none_of(applied.begin(), applied.end(), [&](const Applied& other) {
+      return other.root != each.root &&
+             std::find(other.nodes.begin(), other.nodes.end(), each.root) != other.nodes.end();
+    });
+  return result;
+}
+
+}  // namespace
+
+Value Found::operand(const Pattern& pattern, size_t i) const {
+  const Node& of = node(pattern);
+  return i < of.inputs.size() && of.inputs[i].present() ? moved_(of.inputs[i]) : Value{};
+}
+
+PassResult apply_rules(const Graph& graph, const Rules& rules) {
+  constexpr int kMostSweeps = 16;  // each finds what the one before it has made
+  PassResult result{graph.clone(), 0};
+  for (int i = 0; i < kMostSweeps; ++i) {
+    PassResult next = sweep(result.graph, rules);
+    if (next.changes == 0) break;
+    result = {dead_code.run(next.graph).graph, result.changes + next.changes};
+  }
+  return result;
+}
+
+}  // namespace rlx

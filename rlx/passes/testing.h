@@ -1,0 +1,95 @@
+// What the tests of passes share: a graph before a pass and behind it must compute the same.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "rlx/conformance/disagreement.h"
+#include "rlx/conformance/random.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/ir/text.h"
+#include "rlx/ops/catalog.h"
+#include "rlx/ops/ops.h"
+#include "rlx/passes/passes.h"
+
+namespace rlx {
+
+inline Tensor some_tensor(DType dtype, const Shape& shape, uint64_t seed) {
+  Random random(seed);
+  Tensor tensor(dtype, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set(i, dtype == DType::boolean ? static_cast<double>(random.chance(0.7))
+                                          : 1.5 * random.normal());
+  return tensor;
+}
+inline Tensor some_tensor(const Shape& shape, uint64_t seed = 1) {
+  return some_tensor(DType::f32, shape, seed);
+}
+
+// Data for every input; symbols are 3.
+inline TensorMap some_inputs(const Graph& graph) {
+  TensorMap inputs;
+  for (const Node& node : graph.nodes()) {
+    if (!is_input(node)) continue;
+    SymbolValues symbols;
+    for (const Dim& dim : node.types[0].shape)
+      for (const std::string& symbol : dim.symbols()) symbols[symbol] = 3;
+    inputs[node.name] =
+        some_tensor(node.types[0].dtype, bound(node.types[0].shape, symbols), inputs.size() + 7);
+  }
+  return inputs;
+}
+
+inline void expect_same(const Graph& before, const Graph& after) {
+  const TensorMap inputs = some_inputs(before);
+  const auto mismatch = disagreement({before.clone(), inputs}, evaluate(after, inputs).outputs);
+  EXPECT_FALSE(mismatch) << *mismatch << '\n' << print(after);
+}
+
+// The graph behind the pass, without what nobody reads.
+inline Graph after_pass(const Pass& pass, const Graph& graph) {
+  Graph after = dead_code.run(pass.run(graph).graph).graph;
+  verify(after);
+  expect_same(graph, after);
+  return after;
+}
+
+// As text, without the names of nodes that compute something.
+inline std::string after_pass(const Pass& pass, const std::string& source) {
+  const Graph graph = parse("rlx 1\n" + source, catalog());
+  const std::string whole = print(after_pass(pass, graph));
+  std::istringstream lines(whole.substr(whole.find('\n') + 1));
+  std::string result;
+  const std::regex name(" @\"[^\"]*\"");
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_source = std::regex_search(line, std::regex("= (input|weight|state) "));
+    result += (is_source ? line : std::regex_replace(line, name, "")) + '\n';
+  }
+  return result;
+}
+
+// The ops that compute something at every run, in order: "matmul add".
+inline std::string ops_after(const Pass& pass, const Graph& graph) {
+  const Graph after = after_pass(pass, graph);
+  std::string names;
+  std::vector<bool> once;
+  for (const Node& node : after.nodes()) {
+    bool fixed = is_weight(node) || is_constant(node) || (!is_source(node) && !node.inputs.empty());
+    for (const Value& input : node.inputs)
+      fixed &= !input.present() || once[static_cast<size_t>(input.node)];
+    once.push_back(fixed);
+    if (!fixed && !is_source(node)) names += (names.empty() ? "" : " ") + node.op->name;
+  }
+  return names;
+}
+
+// A graph with one input x and the output that `build` makes of it.
+template <class Build>
+Graph graph_of(const TensorType& type, Build build) {
+  Graph graph;
+  graph.output("y", build(graph.input("x", type)));
+  return graph;
+}
+
+}  // namespace rlx
