@@ -60,17 +60,29 @@ Program prepare(const Device& device, const Image& image, const OpSet& ops, int6
   });
 }
 
-Image compile_image(const Graph& graph, const CompileOptions& options) {
+namespace {
+
+// The graph that is lowered for the device.
+Graph optimised(const Graph& graph, const CompileOptions& options) {
   verify(graph);
-  const LowerOptions lower_options{{options.choices}, options.strict};
-  const DeviceTraits& traits = options.device.traits();
-  if (!options.optimise) return detail::image_of(build_image(graph, traits, lower_options));
+  if (!options.optimise) return graph.clone();
   const std::vector<std::string>& disabled = options.disabled_passes;
-  const Graph smaller = run_passes(graph, {.disabled = disabled});
+  Graph smaller = run_passes(graph, {.disabled = disabled});
+  const DeviceTraits& traits = options.device.traits();
   if (traits.on_host() || std::count(disabled.begin(), disabled.end(), kFusePass) != 0)
-    return detail::image_of(build_image(smaller, traits, lower_options));
-  const Graph grouped = fuse(smaller, traits, lower_options.choices);
-  return detail::image_of(build_image(grouped, traits, lower_options));
+    return smaller;
+  return fuse(smaller, traits, {options.choices});
+}
+
+Image image_for(const Graph& graph, const CompileOptions& options) {
+  return detail::image_of(
+      build_image(graph, options.device.traits(), {{options.choices}, options.strict}));
+}
+
+}  // namespace
+
+Image compile_image(const Graph& graph, const CompileOptions& options) {
+  return image_for(optimised(graph, options), options);
 }
 
 void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done) {
@@ -78,8 +90,9 @@ void compile_async(const Graph& graph, const CompileOptions& options, Receive<Pr
   std::optional<Image> image;
   image::Implementations implementations;
   try {
-    image = compile_image(graph, options);
-    implementations = implementations_of(ops_of(graph));
+    const Graph final = optimised(graph, options);  // with ops that the passes brought
+    image = image_for(final, options);
+    implementations = implementations_of(ops_of(final));
   } catch (const Error& error) {
     failure = error;
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <optional>
 
 #include "rlx/backend/cpu/fast_attention.h"
+#include "rlx/backend/cpu/fast_convolution.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
 #include "rlx/backend/cpu/fast_loops.h"
 #include "rlx/backend/cpu/fast_products.h"
@@ -34,54 +34,11 @@ const Activation* activation_of(const Attrs& attrs) {
     if (activation.name == name) return &activation;
   return nullptr;
 }
-void activate(const Activation& activation, Tensor& y, const CpuEngine& engine) {
-  if (!activation.function) return;
-  float* data = y.mutable_data<float>().data();
-  engine.team.run(y.count(), CpuEngine::kGrain, [&](int64_t begin, int64_t end) {
-    (engine.elementwise.*activation.function)(data + begin, data + begin, end - begin);
-  });
-}
-
 // What a kernel has beside its operands.
 struct Tools {
   OneDnn& onednn;
   const CpuEngine& engine;
 };
-
-// None where the node leaves its pads to expressions or to the shapes.
-std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes) {
-  const bool transposed = attrs.has("output_shape");
-  if (!attrs.get<std::string>("auto_pad").empty() ||
-      (transposed && !attrs.get<Ints>("output_shape").empty()))
-    return std::nullopt;
-  ConvolutionWindow window{Shape(axes, 1), Shape(axes, 1), Shape(axes, 0),
-                           attrs.get<int64_t>("groups"), transposed};
-  for (const auto& [name, attr] : attrs) {
-    Shape* into = name == "strides"     ? &window.strides
-                  : name == "dilations" ? &window.dilations
-                  : name == "pads"      ? &window.pads_before
-                                        : nullptr;
-    if (!into) continue;
-    const Ints* values = std::get_if<Ints>(&attr.variant());
-    if (!values) return std::nullopt;
-    if (!values->empty()) std::copy_n(values->begin(), axes, into->begin());  // pads: in front
-  }
-  return window;
-}
-
-bool fast_convolution(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                      std::vector<Tensor>& results, Tools tools) {
-  const Tensor &x = *inputs[0], &w = *inputs[1];
-  const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
-  const Activation* activation = activation_of(attrs);
-  const auto window = window_of(attrs, x.shape().size() - 2);
-  if (!activation || !window ||
-      !(convolve_small(x, w, bias, *window, results[0]) ||
-        tools.onednn.convolution(x, w, bias, *window, results[0])))
-    return false;
-  activate(*activation, results[0], tools.engine);
-  return true;
-}
 
 bool fast_batch_norm(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
                      std::vector<Tensor>& results, Tools /*tools*/) {
@@ -158,9 +115,10 @@ struct Entry {
   FastOp implementation;
 };
 constexpr Entry kFastOps[] = {
-    {"batch_norm", fast_batch_norm},         {"conv", fast_convolution},
-    {"conv_transpose", fast_convolution},    {"dequantise", fast_dequantise},
-    {"matmul_integer", fast_matmul_integer}, {"write_slice", fast_write_slice},
+    {"batch_norm", fast_batch_norm},
+    {"dequantise", fast_dequantise},
+    {"matmul_integer", fast_matmul_integer},
+    {"write_slice", fast_write_slice},
 };
 
 using Kernel = std::unique_ptr<image::CallKernel>;
@@ -228,6 +186,15 @@ Kernel linear(const image::Call& call, const image::Image& image, const CpuEngin
                                  .activation = activation->function});
 }
 
+// Reads no views: oneDNN has an order of its own.
+Kernel convolution(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
+  const Activation* activation = activation_of(call.attrs);
+  if (!activation) return nullptr;
+  return convolution_kernel(
+      engine, call.attrs,
+      {.keeps_weights = is_kept(call, 1, image), .activation = activation->function});
+}
+
 using vector::Binary, vector::Elementwise, vector::Fold;
 constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
@@ -278,6 +245,11 @@ image::Implementations fast_implementations(CpuEnginePtr engine) {
         {"vector", true,
          [make = entry.make, engine](const image::Call& call, const image::Image& image) {
            return make(call, image, engine);
+         }});
+  for (const char* op : {"conv", "conv_transpose"})
+    table[op].push_back(
+        {"fast", false, [engine](const image::Call& call, const image::Image& image) {
+           return convolution(call, image, engine);
          }});
   for (const Entry& entry : kFastOps)
     table[entry.op].push_back(

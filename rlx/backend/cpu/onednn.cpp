@@ -2,6 +2,8 @@
 
 #ifdef RLX_ONEDNN
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <list>
 #include <oneapi/dnnl/dnnl.hpp>
@@ -11,6 +13,14 @@ namespace {
 
 using dnnl::memory;
 constexpr size_t kMaxDims = 6;  // it has faster kernels for few
+
+// A primitive has the number of threads that OpenMP would give to whoever makes it. Ours are made
+// for one: a team of our own works at several of them, and nothing waits in OpenMP's busy loops.
+void use_one_thread() {
+  using Set = void (*)(int);
+  static const Set set = reinterpret_cast<Set>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  if (set) set(1);
+}
 
 memory::desc described(const Shape& dims, const Shape& strides) {
   return {dims, memory::data_type::f32, strides};
@@ -28,8 +38,11 @@ class Work {
   Work(const dnnl::engine& engine, const dnnl::primitive& primitive)
       : engine_(engine), primitive_(primitive) {}
 
-  void operand(int argument, const memory::desc& as, const memory::desc& wanted) {
+  // What is `kept` changes with its mark only.
+  void operand(int argument, const memory::desc& as, const memory::desc& wanted,
+               bool kept = false) {
     add(argument, as, wanted, false);
+    places_.back().kept = kept;
   }
   void result(const memory::desc& as, const memory::desc& made) {
     add(DNNL_ARG_DST, as, made, true);
@@ -37,12 +50,15 @@ class Work {
 
   void run(dnnl::stream& stream, std::initializer_list<const Tensor*> operands, Tensor& y) {
     size_t next = 0;
-    for (const Tensor* operand : operands)
-      if (operand)
-        places_[next++].given.set_data_handle(const_cast<float*>(operand->data<float>().data()));
+    for (const Tensor* operand : operands) {
+      if (!operand) continue;
+      Place& place = places_[next++];
+      place.given.set_data_handle(const_cast<float*>(operand->data<float>().data()));
+      const Tensor::Mark mark = operand->mark();
+      if (place.reorder && !(place.kept && place.mark == mark)) execute(place, stream);
+      place.mark = mark;
+    }
     places_[next].given.set_data_handle(y.mutable_data<float>().data());
-    for (const Place& place : places_)
-      if (place.reorder && !place.is_result) execute(place, stream);
     // Through the C interface: the other one collects the arguments in new memory.
     if (dnnl_primitive_execute(primitive_.get(), stream.get(), static_cast<int>(arguments_.size()),
                                arguments_.data()) != dnnl_success)
@@ -56,11 +72,12 @@ class Work {
   struct Place {
     memory given, ordered;  // as the caller has it; as the primitive wants it
     dnnl::primitive reorder = {};
-    bool is_result = false;
+    bool is_result = false, kept = false;
+    Tensor::Mark mark = {};  // of what is in order
   };
 
   void add(int argument, const memory::desc& as, const memory::desc& wanted, bool is_result) {
-    Place place{memory(as, engine_, DNNL_MEMORY_NONE), {}, {}, is_result};
+    Place place{memory(as, engine_, DNNL_MEMORY_NONE), {}, {}, is_result, false, {}};
     place.ordered = as == wanted ? place.given : memory(wanted, engine_);
     if (as != wanted) {
       const dnnl::reorder::primitive_desc description(engine_, is_result ? wanted : as, engine_,
@@ -101,10 +118,10 @@ memory::desc matrices(const Tensor& tensor, bool transposed, size_t rank) {
 
 template <class Description>
 Work convolving(const dnnl::engine& engine, const Description& description, const Tensor& x,
-                const memory::desc& windows, const Tensor* bias, const Tensor& y) {
+                const memory::desc& windows, bool kept, const Tensor* bias, const Tensor& y) {
   Work work(engine, dnnl::primitive(description.get()));
   work.operand(DNNL_ARG_SRC, described(x.shape()), description.src_desc());
-  work.operand(DNNL_ARG_WEIGHTS, windows, description.weights_desc());
+  work.operand(DNNL_ARG_WEIGHTS, windows, description.weights_desc(), kept);
   if (bias) work.operand(DNNL_ARG_BIAS, described(bias->shape()), description.bias_desc());
   work.result(described(y.shape()), description.dst_desc());
   return work;
@@ -146,6 +163,8 @@ struct OneDnn::Cache {
 
 OneDnn::OneDnn() = default;
 OneDnn::~OneDnn() = default;
+OneDnn::OneDnn(OneDnn&& other) noexcept = default;
+OneDnn& OneDnn::operator=(OneDnn&& other) noexcept = default;
 
 bool OneDnn::matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b,
                     const Tensor* bias, Tensor& y) try {
@@ -153,6 +172,7 @@ bool OneDnn::matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool tra
   if (!is_f32(&a) || !is_f32(&b) || !is_f32(bias) || a.shape().size() < 2 || b.shape().size() < 2 ||
       rank > kMaxDims || y.count() == 0 || a.count() == 0)
     return false;
+  use_one_thread();
   if (!cache_) cache_ = std::make_unique<Cache>();
   cache_->begin_key({&a, &b, bias, &y});
   cache_->key.push_back(transpose_a ? 1 : 0);
@@ -181,9 +201,10 @@ bool OneDnn::matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool tra
   return false;
 }
 
-bool OneDnn::convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
+bool OneDnn::convolution(const Tensor& x, const Tensor& w, bool kept, const Tensor* bias,
                          const ConvolutionWindow& window, Tensor& y) try {
   if (!is_f32(&x) || !is_f32(&w) || !is_f32(bias) || y.count() == 0 || x.count() == 0) return false;
+  use_one_thread();
   if (!cache_) cache_ = std::make_unique<Cache>();
   cache_->begin_key({&x, &w, bias, &y});  // the window is an attribute of the call
   if (Work* work = cache_->find()) {
@@ -224,13 +245,13 @@ bool OneDnn::convolution(const Tensor& x, const Tensor& w, const Tensor* bias,
                                                    taps, added, out, window.strides, gaps,
                                                    window.pads_before, pads_after);
     cache_->keep(convolving(engine, dnnl::deconvolution_forward::primitive_desc(wanted, engine), x,
-                            windows, bias, y));
+                            windows, kept, bias, y));
   } else {
     const dnnl::convolution_forward::desc wanted(kind, dnnl::algorithm::convolution_direct, in,
                                                  taps, added, out, window.strides, gaps,
                                                  window.pads_before, pads_after);
     cache_->keep(convolving(engine, dnnl::convolution_forward::primitive_desc(wanted, engine), x,
-                            windows, bias, y));
+                            windows, kept, bias, y));
   }
   cache_->entries.front().work.run(cache_->stream, {&x, &w, bias}, y);
   return true;
@@ -247,12 +268,14 @@ namespace rlx::detail {
 struct OneDnn::Cache {};
 OneDnn::OneDnn() = default;
 OneDnn::~OneDnn() = default;
+OneDnn::OneDnn(OneDnn&& other) noexcept = default;
+OneDnn& OneDnn::operator=(OneDnn&& other) noexcept = default;
 
 bool OneDnn::matmul(const Tensor&, bool, const Tensor&, bool, const Tensor*, Tensor&) {
   return false;
 }
-bool OneDnn::convolution(const Tensor&, const Tensor&, const Tensor*, const ConvolutionWindow&,
-                         Tensor&) {
+bool OneDnn::convolution(const Tensor&, const Tensor&, bool, const Tensor*,
+                         const ConvolutionWindow&, Tensor&) {
   return false;
 }
 
