@@ -6,7 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include "rlx/runtime/device.h"
+#include "rlx/rlx.h"
 
 inline rlx::Device best_device() {
   rlx::FindOptions options;

@@ -2,8 +2,7 @@
 
 #include <iostream>
 
-#include "rlx/ops/ops.h"
-#include "rlx/runtime/program.h"
+#include "rlx/rlx.h"
 
 using namespace rlx;
 

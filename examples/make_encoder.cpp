@@ -5,10 +5,14 @@
 #include <iostream>
 #include <random>
 
+<<<<<<< ours
 #include "rlx/import/rlx_file.h"
 #include "rlx/ops/ops_attention.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_norm.h"
+=======
+#include "rlx/rlx.h"
+>>>>>>> theirs
 
 using namespace rlx;
 
@@ -75,7 +79,7 @@ Graph make_encoder() {
   const Value ids = graph.input("ids", i64({batch, seq}));
   Value x = gather(weights.matrix("embedding", kVocabulary, kWidth), ids);
   for (int i = 0; i < kLayers; ++i) {
-    const std::string layer = text("layer", i);
+    const std::string layer = "layer" + std::to_string(i);
     x = x + attend(weights, layer + ".attention", norm(weights, layer + ".norm1", x));
     const Value hidden =
         dense(weights, layer + ".up", norm(weights, layer + ".norm2", x), kHidden, "gelu");

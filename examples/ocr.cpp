@@ -10,8 +10,7 @@
 
 #include "devices.h"
 #include "picture.h"
-#include "rlx/import/onnx/import.h"
-#include "rlx/runtime/program.h"
+#include "rlx/rlx.h"
 
 using namespace rlx;
 
@@ -113,8 +112,8 @@ void read_line(const Program& reader, const Strings& alphabet, const Picture& pi
   const Tensor steps = reader.run({{"x", x}}).begin()->second;  // [1, steps, letters]
   const int64_t letters = steps.shape()[2];
   if (letters != static_cast<int64_t>(alphabet.size()))
-    throw Error(ErrorKind::invalid_model,
-                text("the alphabet has ", alphabet.size(), " letters, the model ", letters));
+    throw Error(ErrorKind::invalid_model, "the alphabet has " + std::to_string(alphabet.size()) +
+                                              " letters, the model " + std::to_string(letters));
   int64_t before = 0, count = 0;
   for (int64_t step = 0; step < steps.shape()[1]; ++step) {
     const float* row = steps.data<float>().data() + step * letters;

@@ -5,9 +5,10 @@
 #include <stb/stb_image_write.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
-#include "rlx/tensor/tensor.h"
+#include "rlx/rlx.h"
 
 struct Picture {
   int width = 0, height = 0;
@@ -39,7 +40,7 @@ inline Picture load_picture(const char* file) {
   unsigned char* pixels = stbi_load(file, &picture.width, &picture.height, &channels, 3);
   if (!pixels)
     throw rlx::Error(rlx::ErrorKind::io,
-                     rlx::text("cannot read '", file, "': ", stbi_failure_reason()));
+                     std::string("cannot read '") + file + "': " + stbi_failure_reason());
   picture.rgb.assign(pixels, pixels + picture.width * picture.height * 3);
   stbi_image_free(pixels);
   return picture;
@@ -63,5 +64,5 @@ rlx::Tensor sampled(const Picture& picture, int64_t height, int64_t width, const
 inline void save_picture(const char* file, const Picture& picture) {
   if (!stbi_write_png(file, picture.width, picture.height, 3, picture.rgb.data(),
                       3 * picture.width))
-    throw rlx::Error(rlx::ErrorKind::io, rlx::text("cannot write '", file, "'"));
+    throw rlx::Error(rlx::ErrorKind::io, std::string("cannot write '") + file + "'");
 }

@@ -3,13 +3,13 @@
 //   transcribe MODELS VOCABULARY SOUND.wav
 // MODELS: the folder with the .onnx files; VOCABULARY: llama-tokenizer.js, which has it as base64.
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 
 #include "devices.h"
-#include "rlx/import/onnx/import.h"
-#include "rlx/runtime/program.h"
+#include "rlx/rlx.h"
 #include "wav.h"
 
 using namespace rlx;
@@ -22,7 +22,7 @@ Strings load_vocabulary(const std::string& file) {
   const std::string before = "llama_vocab_base64 = \"";
   const size_t begin = script.find(before);
   if (begin == std::string::npos)
-    throw Error(ErrorKind::io, text("there is no vocabulary in '", file, "'"));
+    throw Error(ErrorKind::io, "there is no vocabulary in '" + file + "'");
   const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   Strings words(1);
   uint32_t bits = 0;

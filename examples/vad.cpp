@@ -5,8 +5,7 @@
 #include <fstream>
 
 #include "devices.h"
-#include "rlx/import/onnx/import.h"
-#include "rlx/runtime/program.h"
+#include "rlx/rlx.h"
 #include "wav.h"
 
 using namespace rlx;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "rlx/base/error.h"
+#include "rlx/rlx.h"
 
 constexpr int kRate = 16000;
 
@@ -40,7 +40,7 @@ inline std::vector<float> load_wav(const char* file) {
   std::ifstream stream(file, std::ios::binary);
   const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
   const auto problem = [&](const char* what) {
-    return rlx::Error(rlx::ErrorKind::io, rlx::text("cannot read '", file, "': ", what));
+    return rlx::Error(rlx::ErrorKind::io, std::string("cannot read '") + file + "': " + what);
   };
   if (!stream) throw problem("there is no such file");
   if (bytes.size() < 12 || bytes.compare(0, 4, "RIFF") != 0 || bytes.compare(8, 4, "WAVE") != 0)

@@ -15,6 +15,7 @@
 #include "rlx/lower/site.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 

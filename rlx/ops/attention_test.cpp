@@ -9,6 +9,8 @@
 #include "rlx/ops/ops_core.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 // Keys that are all alike, so that a query's result is the mean of the values it sees.

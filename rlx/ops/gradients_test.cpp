@@ -17,6 +17,8 @@
 #include "rlx/ops/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 Tensor line(std::initializer_list<double> values) {

@@ -9,6 +9,8 @@
 #include "rlx/ops/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 Tensor floats(Shape shape, std::initializer_list<double> values) {

@@ -7,6 +7,8 @@
 #include "rlx/ops/ops_core.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 const Tensor kX = Tensor::of(DType::f32, {2, 2}, {1, 2, -3, 4});

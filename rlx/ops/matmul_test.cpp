@@ -5,6 +5,8 @@
 #include "rlx/ops/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 Tensor product(const Tensor& a, const Tensor& b, bool transpose_a = false,

@@ -11,6 +11,8 @@
 #include "rlx/ops/testing.h"
 
 namespace rlx {
+
+using namespace detail;
 namespace {
 
 Tensor integer(double value) { return Tensor::scalar(DType::i64, value); }
