@@ -5,14 +5,7 @@
 #include <iostream>
 #include <random>
 
-<<<<<<< ours
-#include "rlx/import/rlx_file.h"
-#include "rlx/ops/ops_attention.h"
-#include "rlx/ops/ops_core.h"
-#include "rlx/ops/ops_norm.h"
-=======
 #include "rlx/rlx.h"
->>>>>>> theirs
 
 using namespace rlx;
 

@@ -4,14 +4,8 @@
 #include <iostream>
 
 #include "devices.h"
-<<<<<<< ours
-#include "rlx/lower/site.h"
-#include "rlx/ops/ops_core.h"
-#include "rlx/runtime/program.h"
-=======
 #include "rlx/op.h"
 #include "rlx/rlx.h"
->>>>>>> theirs
 
 using namespace rlx;
 

@@ -214,8 +214,10 @@ Value whole_number(Site site, size_t i) {
 Items range_operator(Site site) {
   const Value start = site.in(0), limit = site.in(1), delta = site.in(2);
   if (!is_float(start.dtype())) return {range(start, limit, delta)};
-  if (site.maybe_tensor(0) && site.maybe_tensor(1) && site.maybe_tensor(2))
-    return {range(start, site.known_number(0), site.known_number(1), site.known_number(2))};
+  if (site.maybe_tensor(0) && site.maybe_tensor(1) && site.maybe_tensor(2)) {
+    const double from = site.known_number(0), to = site.known_number(1), by = site.known_number(2);
+    return {range(start, from, to, by)};
+  }
   const Value bounds[] = {whole_number(site, 0), whole_number(site, 1), whole_number(site, 2)};
   if (bounds[0] && bounds[1] && bounds[2])
     return {cast(range(bounds[0], bounds[1], bounds[2]), start.dtype())};
