@@ -37,7 +37,7 @@ class ImagesInFiles : public DeviceTest {
     const TestFolder folder;
     const std::string path = folder.path("image.rlxi");
     write_image(path, compile_image(graph, {.device = device()}), options);
-    return prepare(device(), image::read_image(path), ops);
+    return prepare(device(), read_image(path), ops);
   }
   void expect_same(const Graph& graph, const OpSet& ops, const std::vector<TensorMap>& runs) const {
     const Program direct = compile(graph, {.device = device()}), read = reloaded(graph, ops);
