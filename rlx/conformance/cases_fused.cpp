@@ -1,7 +1,11 @@
 // Rows for fused groups: regions of ops on single elements, and anchors with what finishes them.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_fused.h"
+#include "rlx/ops/ops_norm.h"
 
 namespace rlx {
 namespace {

@@ -2,7 +2,11 @@
 // random: some are what a pass finds, some only look like it.
 
 #include "rlx/conformance/random_pool.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
+#include "rlx/ops/ops_reduction.h"
 
 namespace rlx {
 namespace {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "rlx/base/error.h"
 #include "rlx/base/file.h"
 #include "rlx/import/test_folder.h"
 

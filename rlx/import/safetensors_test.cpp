@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "rlx/base/error.h"
 #include "rlx/base/file.h"
 #include "rlx/import/test_folder.h"
 

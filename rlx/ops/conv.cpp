@@ -71,6 +71,13 @@ Steps lower_pointwise(const LowerSite& site, const Convolution& form) {
   Operand x = seen_of(site.inputs[0], form);
   Steps steps;
   std::optional<Dim> pixel_stride = spatial_stride(x);
+  // Strides skip pixels: the load finds them, where all of x can be bound.
+  std::optional<Operand> skipping;
+  if (!pixel_stride && fits_binding(x.dtype, site.in(0).shape, site.traits)) {
+    skipping = x;
+    x.layout = Layout::row_major(x.shape);
+    pixel_stride = 1;
+  }
   if (!pixel_stride) {
     const Operand seen = site.temporary("x", {x.dtype, x.shape});
     steps.add(copy_view(x, seen, site.traits));
@@ -85,7 +92,7 @@ Steps lower_pointwise(const LowerSite& site, const Convolution& form) {
   product.n = count(spatial_dims(x.shape));
   product.a = {
       flat(w), w.layout.offset, {0, stride(w, 0) * form.outputs}, stride(w, 0), stride(w, 1)};
-  product.b = {flat(x),
+  product.b = {skipping ? *skipping : flat(x),
                x.layout.offset,
                {stride(x, 0), stride(x, 1) * form.inputs},
                stride(x, 1),

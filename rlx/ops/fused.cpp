@@ -4,7 +4,7 @@
 #include "rlx/codegen/group.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
-#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_fused.h"
 
 namespace rlx {
 namespace {

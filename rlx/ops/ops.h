@@ -11,6 +11,7 @@
 #include "rlx/ops/ops_cumulative.h"
 #include "rlx/ops/ops_einsum.h"
 #include "rlx/ops/ops_fill.h"
+#include "rlx/ops/ops_fused.h"
 #include "rlx/ops/ops_index.h"
 #include "rlx/ops/ops_integer.h"
 #include "rlx/ops/ops_linear.h"

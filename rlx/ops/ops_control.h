@@ -5,8 +5,6 @@
 
 namespace rlx {
 
-// What a body computes of the inputs, as one kernel where a device can.
-Values fused(const Values& inputs, Graph body);
 // The outputs of `then` or `otherwise`, bodies with the same inputs; their outputs may differ in
 // extents. What a body needs from outside is among its inputs.
 Values if_else(Value condition, const Values& inputs, Graph then, Graph otherwise);

@@ -5,7 +5,8 @@
 
 #include <cmath>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
 

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_norm.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
 #include "rlx/passes/weights.h"

@@ -1,7 +1,7 @@
 // A scale or shift per channel beside a convolution or a product by weights becomes part of the
 // weights: conv(x, w) * s = conv(x, w * s). What is computed from weights alone is computed once.
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
 #include "rlx/passes/weights.h"

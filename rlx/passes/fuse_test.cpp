@@ -4,7 +4,8 @@
 
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_sort.h"
 
 namespace rlx {
 namespace {

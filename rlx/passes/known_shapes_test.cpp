@@ -2,7 +2,7 @@
 
 #include "rlx/ir/evaluate.h"
 #include "rlx/ir/text.h"
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {

@@ -1,6 +1,6 @@
 #include "rlx/passes/weights.h"
 
-#include "rlx/ops/ops.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 

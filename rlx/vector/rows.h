@@ -2,7 +2,7 @@
 #pragma once
 
 #include "rlx/vector/elements.h"
-#include "rlx/vector/gemm.h"  // Range
+#include "rlx/vector/gemm.h"
 #include "rlx/vector/isa.h"
 
 namespace rlx::vector {

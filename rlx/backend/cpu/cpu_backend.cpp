@@ -6,7 +6,7 @@
 #include <set>
 
 #include "rlx/backend/cpu/cpu_memory.h"
-#include "rlx/backend/cpu/engine.h"
+#include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/base/clock.h"
 #include "rlx/image/uses.h"
@@ -37,7 +37,8 @@ struct ReadySteps {
     bool is_told = false;         // its sizes change within a run
     uint64_t placed = 0;          // for which binding its operands were found
     std::vector<ValueId> states;  // that it writes
-    image::StridedCopy copy;      // of a copy of views
+    vector::Copy copy;            // of a copy of views, with where it begins in bytes
+    int64_t copy_from = 0, copy_to = 0;
   };
   const image::Steps* steps = nullptr;
   std::vector<Ready> ready;
@@ -67,8 +68,9 @@ std::set<image::Number> told_cells(const image::Image& image) {
 
 class CpuExecutable : public Executable {
  public:
-  CpuExecutable(PrepareOptions options, const DeviceTraits& traits)
+  CpuExecutable(PrepareOptions options, const DeviceTraits& traits, CpuEnginePtr engine)
       : options_(std::move(options)),
+        engine_(std::move(engine)),
         image_(*options_.image),
         traits_(traits),
         binding_(image_, *options_.implementations),
@@ -327,19 +329,21 @@ class CpuExecutable : public Executable {
     if (must_place(ready)) {
       const bool there = partial || image_.values[size_t(to)].kind == Kind::state;
       if (!there) memory_.set(to, memory_.target(to, cells));
-      if (views) ready.copy = strided_copy(copy, cells);
+      if (views) make_strided(copy, cells, ready);
     }
     const Tensor& source = memory_.value(copy.source.value);
     Tensor& target = memory_.value(to);
     if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data())) return;
     std::byte* bytes = target.mutable_bytes().data();
     if (views)
-      ready.copy.run(source.bytes().data(), bytes);
+      rlx::run_copy(*engine_, ready.copy, source.bytes().data() + ready.copy_from,
+                    bytes + ready.copy_to);
     else
       std::memmove(bytes, source.bytes().data(), target.bytes().size());
   }
 
-  image::StridedCopy strided_copy(const image::Copy& copy, const image::Cells& cells) const {
+  void make_strided(const image::Copy& copy, const image::Cells& cells,
+                    ReadySteps::Ready& ready) const {
     const auto extents = [&](const std::vector<image::Number>& numbers) {
       const std::vector<int64_t> values = cells.at(numbers);
       return Shape(values.begin(), values.end());
@@ -348,14 +352,13 @@ class CpuExecutable : public Executable {
     const auto strides = [&](const image::Operand& operand) {
       return operand.strides.empty() ? rows : extents(operand.strides);
     };
-    const auto offset = [&](const image::Operand& operand) {
-      return operand.offset == image::kNone ? 0 : cells.at(operand.offset);
+    const DType dtype = image_.values[size_t(copy.source.value)].dtype;
+    const auto begin = [&](const image::Operand& operand) {
+      return operand.offset == image::kNone ? 0 : cells.at(operand.offset) * bytes_of(dtype);
     };
-    const Shape from = strides(copy.source), to = strides(copy.target);
-    return {shape,
-            {offset(copy.source), from},
-            {offset(copy.target), to},
-            bytes_of(image_.values[size_t(copy.source.value)].dtype)};
+    ready.copy = make_copy(shape, strides(copy.source), strides(copy.target), dtype);
+    ready.copy_from = begin(copy.source);
+    ready.copy_to = begin(copy.target);
   }
 
   void give_outputs(RunRequest& request) {
@@ -392,6 +395,7 @@ class CpuExecutable : public Executable {
   }
 
   const PrepareOptions options_;
+  const CpuEnginePtr engine_;
   const image::Image& image_;
   const DeviceTraits traits_;
   mutable std::mutex mutex_;
@@ -413,7 +417,8 @@ class CpuExecutable : public Executable {
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(CpuOptions options)
-      : ours_(fast_implementations(std::make_shared<const CpuEngine>(options.threads))) {
+      : engine_(std::make_shared<const CpuEngine>(options.threads)),
+        ours_(fast_implementations(engine_)) {
     for (const auto& [op, list] : ours_)
       if (std::any_of(list.begin(), list.end(),
                       [](const image::Implementation& each) { return each.reads_views; }))
@@ -424,7 +429,7 @@ class CpuBackend : public Backend {
     std::optional<Result<ExecutablePtr>> result;
     try {
       options.implementations = with_engine(*options.implementations);
-      result = ExecutablePtr(std::make_shared<CpuExecutable>(std::move(options), traits_));
+      result = ExecutablePtr(std::make_shared<CpuExecutable>(std::move(options), traits_, engine_));
     } catch (const Error& error) {
       result = error;
     }
@@ -447,6 +452,7 @@ class CpuBackend : public Backend {
   }
 
   DeviceTraits traits_;
+  const CpuEnginePtr engine_;
   const image::Implementations ours_;
 };
 

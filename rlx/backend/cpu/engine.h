@@ -64,13 +64,6 @@ inline Shape strides_of(const image::Argument& x) {
   return x.is_view ? x.strides : strides_of(x.shape);
 }
 // The same operand, row after row.
-inline image::Argument without_view(const image::Argument& x) {
-  if (!x.is_view) return x;
-  image::Argument copy;
-  copy.tensor = x.contiguous();
-  copy.present = true;
-  copy.shape = x.shape;
-  return copy;
-}
+image::Argument without_view(const image::Argument& x, const CpuEngine& engine);
 
 }  // namespace rlx::detail

@@ -39,9 +39,9 @@ struct Broadcast {
   int64_t at(int64_t batch, int64_t head) const { return batch * steps[0] + head * steps[1]; }
 };
 
-Argument side_by_side(const Argument& x) {
+Argument side_by_side(const Argument& x, const CpuEngine& engine) {
   const bool far = x.is_view && !x.shape.empty() && x.shape.back() != 1 && x.strides.back() != 1;
-  return far ? without_view(x) : x;
+  return far ? without_view(x, engine) : x;
 }
 
 class AttentionKernel : public image::CallKernel {
@@ -62,8 +62,9 @@ class AttentionKernel : public image::CallKernel {
     if (!is_f32(bias) || (bool_bias && given(4).present)) return false;
     if (result.count() == 0) return true;
 
-    const Argument q = side_by_side(site.inputs[0]), k = side_by_side(site.inputs[1]),
-                   v = side_by_side(site.inputs[2]);
+    const Argument q = side_by_side(site.inputs[0], *engine_),
+                   k = side_by_side(site.inputs[1], *engine_),
+                   v = side_by_side(site.inputs[2], *engine_);
     const int64_t shared = options_.kv_heads == 0 ? options_.heads : options_.kv_heads;
     const bool inside = options_.heads_inside;
     const Heads qs(q.shape, strides_of(q), options_.heads, inside),

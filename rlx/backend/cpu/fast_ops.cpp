@@ -6,6 +6,7 @@
 
 #include "rlx/backend/cpu/fast_attention.h"
 #include "rlx/backend/cpu/fast_convolution.h"
+#include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
 #include "rlx/backend/cpu/fast_loops.h"
 #include "rlx/backend/cpu/fast_products.h"
@@ -173,6 +174,12 @@ Kernel attention(const image::Call& call, const image::Image& /*image*/,
                                    .scale = attrs.get<double>("scale"),
                                    .softcap = attrs.get<double>("softcap")});
 }
+Kernel concat(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  return concat_kernel(engine, call.attrs.get<int64_t>("axis"));
+}
+Kernel gather(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  return gather_kernel(engine, call.attrs.get<int64_t>("axis"));
+}
 Kernel matmul(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
   return product_kernel(engine, {.transpose_a = call.attrs.get<bool>("transpose_a"),
                                  .transpose_b = call.attrs.get<bool>("transpose_b"),
@@ -200,10 +207,12 @@ constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
     {"attention", attention},
     {"clip", clip},
+    {"concat", concat},
     {"cos", unary<&Elementwise::cos>},
     {"div", binary<Binary::div>},
     {"erf", unary<&Elementwise::erf>},
     {"exp", unary<&Elementwise::exp>},
+    {"gather", gather},
     {"gelu", unary<&Elementwise::gelu>},
     {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
     {"l1", reduction<Fold::l1>},

@@ -75,6 +75,13 @@ class ProductKernel : public image::CallKernel {
       product.finish = Finish::run;
       product.context = &finish;
     }
+    if (product.inner == 0) {  // a and b have no memory then
+      for (int64_t row = 0; row < matrices * product.rows; ++row)
+        for (int64_t k = 0; k < product.columns; ++k)
+          c[row * product.columns + k] = product.start ? product.start[k] : 0.0f;
+      if (finish.function) finish.function(c, c, result.count());
+      return true;
+    }
     if (matrices == 1) {
       vector::multiply(product, engine_->gemm, engine_->team);
       return true;

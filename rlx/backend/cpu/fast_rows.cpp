@@ -56,7 +56,7 @@ bool run_softmax(const CpuEngine& engine, const image::Argument& given, Tensor& 
                 inner = product(given.shape, axis + 1, given.shape.size()),
                 outer = product(given.shape, 0, axis);
   std::optional<int64_t> step = inner == 1 ? row_step(given, axis) : std::nullopt;
-  const image::Argument x = step ? given : without_view(given);
+  const image::Argument x = step ? given : without_view(given, engine);
   vector::Softmax softmax{.element = *element,
                           .x = bytes_of(x),
                           .y = y.mutable_bytes().data(),
@@ -95,10 +95,10 @@ bool run_norm(const CpuEngine& engine, const std::vector<image::Argument>& input
   const int64_t length = product(inputs[0].shape, axis, inputs[0].shape.size()),
                 rows = y.count() / length;
   const std::optional<int64_t> step = row_step(inputs[0], axis);
-  const image::Argument x = step ? inputs[0] : without_view(inputs[0]);
+  const image::Argument x = step ? inputs[0] : without_view(inputs[0], engine);
   image::Argument scales[2];  // gamma and beta
   for (size_t i = 1; i < inputs.size(); ++i)
-    if (inputs[i].present) scales[i - 1] = without_view(inputs[i]);
+    if (inputs[i].present) scales[i - 1] = without_view(inputs[i], engine);
   const auto row = [](const image::Argument& scale) {
     return scale.present ? bytes_of(scale) : nullptr;
   };
@@ -142,7 +142,7 @@ bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y
   for (const int64_t axis : axes) reduced[axis_in(axis, given.shape)] = true;
   Runs runs;
   if (!runs.make(given.shape, reduced)) return false;
-  const image::Argument x = without_view(given);
+  const image::Argument x = without_view(given, engine);
   vector::Reduce reduce{.fold = fold,
                         .element = *element,
                         .x = bytes_of(x),
