@@ -1,3 +1,7 @@
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
+#include "rlx/ops/ops_reduction.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {

@@ -1,3 +1,6 @@
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
