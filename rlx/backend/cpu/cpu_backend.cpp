@@ -336,7 +336,7 @@ class CpuExecutable : public Executable {
     if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data())) return;
     std::byte* bytes = target.mutable_bytes().data();
     if (views)
-      run_copy(*engine_, ready.copy, source.bytes().data() + ready.copy_from,
+      detail::run_copy(*engine_, ready.copy, source.bytes().data() + ready.copy_from,
                bytes + ready.copy_to);
     else
       std::memmove(bytes, source.bytes().data(), target.bytes().size());
