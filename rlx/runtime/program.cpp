@@ -79,13 +79,21 @@ Program prepare(const Device& device, image::Image image, const OpSet& ops, int6
   });
 }
 
-image::Image compile_image(const Graph& graph, const CompileOptions& options) {
+namespace {
+
+Graph optimised(const Graph& graph, const CompileOptions& options) {
   verify(graph);
-  const LowerOptions lower_options{{options.choices}, options.strict};
-  const DeviceTraits& traits = options.device.traits();
-  return options.optimise ? build_image(run_passes(graph, {.disabled = options.disabled_passes}),
-                                        traits, lower_options)
-                          : build_image(graph, traits, lower_options);
+  return options.optimise ? run_passes(graph, {.disabled = options.disabled_passes})
+                          : graph.clone();
+}
+image::Image image_of(const Graph& graph, const CompileOptions& options) {
+  return build_image(graph, options.device.traits(), {{options.choices}, options.strict});
+}
+
+}  // namespace
+
+image::Image compile_image(const Graph& graph, const CompileOptions& options) {
+  return image_of(optimised(graph, options), options);
 }
 
 void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done) {
@@ -93,8 +101,9 @@ void compile_async(const Graph& graph, const CompileOptions& options, Receive<Pr
   image::Image image;
   image::Implementations implementations;
   try {
-    image = compile_image(graph, options);
-    implementations = implementations_of(ops_of(graph));
+    const Graph better = optimised(graph, options);  // of ops that `graph` may not have
+    image = image_of(better, options);
+    implementations = implementations_of(ops_of(better));
   } catch (const Error& error) {
     failure = error;
   }
