@@ -11,10 +11,11 @@ namespace rlx {
 
 namespace {
 
-using Steps = std::vector<RandomStep>;
+using StepList = std::vector<RandomStep>;
 
 // Of `often` seven steps in ten.
-RandomGraph grown(uint64_t seed, const Steps& often, const Steps& seldom, int64_t most_nodes) {
+RandomGraph grown(uint64_t seed, const StepList& often, const StepList& seldom,
+                  int64_t most_nodes) {
   RandomPool pool(seed);
   for (int64_t inputs = pool.random.between(1, 3); inputs > 0; --inputs) pool.add_float_input();
   const int64_t wanted = pool.random.between(3, most_nodes);
@@ -28,7 +29,9 @@ RandomGraph grown(uint64_t seed, const Steps& often, const Steps& seldom, int64_
 
 RandomGraph random_graph(uint64_t seed) { return grown(seed, random_steps(), random_layers(), 20); }
 RandomGraph random_formula_graph(uint64_t seed) {
-  return grown(seed, random_formulas(), random_steps(), 40);
+  StepList formulas = random_formulas();
+  for (const RandomStep step : random_structures()) formulas.push_back(step);
+  return grown(seed, formulas, random_steps(), 40);
 }
 
 bool binds_all_symbols(const Graph& graph) {

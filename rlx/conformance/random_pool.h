@@ -69,5 +69,6 @@ using RandomStep = void (*)(RandomPool& pool);
 std::vector<RandomStep> random_steps();
 std::vector<RandomStep> random_layers();
 std::vector<RandomStep> random_formulas();  // written out, for passes to find
+std::vector<RandomStep> random_structures();
 
 }  // namespace rlx

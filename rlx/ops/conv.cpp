@@ -71,9 +71,12 @@ Steps lower_pointwise(const LowerSite& site, const Convolution& form) {
   Operand x = seen_of(site.inputs[0], form);
   Steps steps;
   std::optional<Dim> pixel_stride = spatial_stride(x);
-  // Strides skip pixels: the load finds them, where all of x can be bound.
+  // Strides skip pixels, which the load does, where an image can be bound as it lies.
   std::optional<Operand> skipping;
-  if (!pixel_stride && fits_binding(x.dtype, site.in(0).shape, site.traits)) {
+  const Operand& image = site.inputs[0];
+  const Dims one_image(image.shape.begin() + 1, image.shape.end());
+  if (!pixel_stride && form.groups.is(1) && is_concrete(one_image) && image.contiguous() &&
+      fits_binding(x.dtype, one_image, site.traits)) {
     skipping = x;
     x.layout = Layout::row_major(x.shape);
     pixel_stride = 1;
@@ -97,6 +100,7 @@ Steps lower_pointwise(const LowerSite& site, const Convolution& form) {
                {stride(x, 0), stride(x, 1) * form.inputs},
                stride(x, 1),
                *pixel_stride};
+  if (skipping) product.b.behind = count(one_image);
   product.y = site.write("y");
   const std::string& activation = site.attrs().get<std::string>("activation");
   if (site.has(2))

@@ -83,15 +83,19 @@ Part cut_batch(Product& product, const DeviceTraits& traits) {
   Part part{{0, batch_count}, {0, product.m}, {0, product.n}, {0, product.k}};
   const bool one_stride = product.batch.size() == 1;
   Dim size = rows_that_fit(bindable(unpacked(product.y.dtype), traits), matrix);
+  const auto step = [](const MatrixView& view) {
+    return view.behind ? *view.behind : view.batch_strides[0];
+  };
   for (const MatrixView* view : {&product.a, &product.b})
     if (one_stride && !view->batch_strides[0].is(0))
-      size =
-          min(size, rows_that_fit(bindable(view->operand.dtype, traits), view->batch_strides[0]));
+      size = min(size, rows_that_fit(bindable(view->operand.dtype, traits), step(*view)));
   part.batch = chunk(kShard, size, batch_count);
   part.shards = ceil_div(batch_count, size);
   product.y.window = {part.batch.first * matrix, part.batch.count() * matrix};
   const auto bind = [&](MatrixView& view, const Dim& rows, const Dim& columns) {
-    if (one_stride && forward(view.batch_strides[0]) && forward(view.row_stride) &&
+    if (view.behind)
+      view.operand.window = {part.batch.first * *view.behind, part.batch.count() * *view.behind};
+    else if (one_stride && forward(view.batch_strides[0]) && forward(view.row_stride) &&
         forward(view.column_stride))
       view.operand.window = window_of(view.offset + part.batch.first * view.batch_strides[0],
                                       {part.batch.count(), rows, columns},
@@ -156,7 +160,9 @@ Part cut_matrices(Product& product, bool a_large, bool b_large, bool y_large,
 Part cut(Product& product, const DeviceTraits& traits) {
   const bool y_large = !fits_binding(unpacked(product.y.dtype), product.y.shape, traits);
   const bool a_large = !fits_binding(product.a.operand.dtype, product.a.operand.shape, traits);
-  const bool b_large = !fits_binding(product.b.operand.dtype, product.b.operand.shape, traits);
+  const Dims behind_b = product.b.behind ? Dims{count(product.batch), *product.b.behind}
+                                         : product.b.operand.shape;
+  const bool b_large = !fits_binding(product.b.operand.dtype, behind_b, traits);
   const Dim batch_count = count(product.batch);
   if (!a_large && !b_large && !y_large)
     return {{0, batch_count}, {0, product.m}, {0, product.n}, {0, product.k}};

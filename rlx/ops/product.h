@@ -1,6 +1,7 @@
 // The matrix product that matmul, linear, pointwise conv and matmul_integer lower to.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ struct MatrixView {
   Dim offset = 0;
   Dims batch_strides;  // one per batch dim of the product, 0 where the matrix is repeated
   Dim row_stride = 0, column_stride = 0;
+  // Where the operand is a view that its loads follow, all strides being those of its shape: the
+  // elements of the buffer behind each entry of the batch.
+  std::optional<Dim> behind = {};
 };
 
 // The last two dims of an operand as matrices, the others as batch dims that broadcast to `batch`.

@@ -114,6 +114,17 @@ void add_softmax(Rules& rules) {
   rules.push_back({product({weight, {total, -1}}), along(softmax)});
   rules.push_back({sum({x, {highest, -1}, {op("log", {total}), -1}}), along(log_softmax)});
   rules.push_back({sum({shifted, {op("log", {total}), -1}}), along(log_softmax)});
+  // As rows of a matrix, which older exporters mean by an axis.
+  const Pattern rows = op("reshape", {x}), of_rows = op("softmax", {rows}, [](const Node&node) {
+                                             const int64_t axis = node.attrs.get<int64_t>("axis");
+                                             return axis == -1 || axis == rank(node.types[0]) - 1;
+                                           });
+  rules.push_back({op("reshape", {of_rows}), [=](const Found& found) {
+                     const Dims& shape = found[x].shape();
+                     return !shape.empty() && shape.back() == found[rows].shape().back()
+                                ? softmax(found[x])
+                                : Value{};
+                   }});
   // x - logsumexp(x) is none: beside an infinity it has -inf where log_softmax has NaN.
   const Pattern soft = op("softmax", {x});
   rules.push_back({op("log", {soft}), [=](const Found& found) {

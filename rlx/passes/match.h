@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "rlx/ir/graph.h"
+#include "rlx/ops/ops_core.h"
 
 namespace rlx {
 
@@ -95,7 +96,8 @@ class MatchGraph {
 // The pattern with this value as its root, if every inner value is read inside it only.
 std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Value root);
 
-// The number that a constant consists of, looked at through casts, reshapes and expansions.
+// The number that a value consists of, if it is known: a constant, a dim, or what is computed from
+// them.
 std::optional<double> number_of(const Value& value);
 // Equal but for the rounding of a few operations in the dtype.
 bool same_number(double a, double b, DType dtype);

@@ -32,17 +32,22 @@ PassResult run(const Graph& graph) {
   int64_t changes = 0;
   Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     if (!is_transpose(site.node) || !is_transpose(site.inputs[0].producer())) return std::nullopt;
-    const Node& inner = site.inputs[0].producer();
-    const Value x = inner.inputs[0];
-    const Ints order =
-        compose(order_of(inner.attrs, x.type()), order_of(site.attrs, site.inputs[0].type()));
     ++changes;
-    return Values{is_identity(order) ? x : transpose(x, order)};
+    return Values{merged_transpose(site.inputs[0], order_of(site.attrs, site.inputs[0].type()))};
   });
   return {std::move(result), changes};
 }
 
 }  // namespace
+
+Value merged_transpose(Value x, Ints order) {
+  const Node& inner = x.producer();
+  if (is_transpose(inner)) {
+    x = inner.inputs[0];
+    order = compose(order_of(inner.attrs, x.type()), order);
+  }
+  return is_identity(order) ? x : transpose(x, order);
+}
 
 const Pass merge_transposes{"merge-transposes",
                             "Merges a transpose of a transpose into one, or none.", run};

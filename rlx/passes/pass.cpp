@@ -1,19 +1,24 @@
 #include "rlx/passes/pass.h"
 
+#include <numeric>
+
 #include "rlx/ir/renaming.h"
 
 namespace rlx {
-Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep) {
+namespace {
+
+Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep,
+              const std::vector<int>& order) {
   Graph to;
   for (const auto& [name, range] : from.symbols()) to.symbol(name, range.high, range.low);
-  std::vector<Values> moved;
+  std::vector<Values> moved(from.nodes().size());
   Renaming renaming;
   const std::function<Value(const Value&)> moved_to = [&](const Value& value) {
     return value.present() ? moved[size_t(value.node)][size_t(value.result)] : Value{};
   };
-  for (int at = 0; at < static_cast<int>(from.nodes().size()); ++at) {
+  for (const int at : order) {
     const Node& node = from.node(at);
-    Values& results = moved.emplace_back();
+    Values& results = moved[size_t(at)];
     if (keep && !(*keep)[size_t(at)]) {
       results.resize(node.types.size());
       continue;
@@ -40,6 +45,19 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>
   for (const StateUpdate& update : from.updates())
     to.update(moved_to(update.state), moved_to(update.next));
   return to;
+}
+
+}  // namespace
+
+Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep) {
+  std::vector<int> order(from.nodes().size());
+  std::iota(order.begin(), order.end(), 0);
+  return rebuild(from, rewrite, keep, order);
+}
+
+Graph reordered(const Graph& from, const std::vector<int>& order) {
+  return rebuild(
+      from, [](const RewriteSite&) { return std::nullopt; }, nullptr, order);
 }
 
 }  // namespace rlx

@@ -33,5 +33,7 @@ struct RewriteSite {
 };
 using Rewrite = std::function<std::optional<Values>(const RewriteSite& site)>;
 Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep = nullptr);
+// The same nodes in another order, in which each comes behind its operands.
+Graph reordered(const Graph& from, const std::vector<int>& order);
 
 }  // namespace rlx

@@ -12,9 +12,15 @@ extern const Pass fold_constants;
 extern const Pass known_shapes;
 extern const Pass common_values;
 extern const Pass merge_transposes;
+extern const Pass simplify;
 extern const Pass find_activations;
 extern const Pass find_norms;
+extern const Pass find_attention;
 extern const Pass fold_scales;
+extern const Pass join_products;
+
+// x transposed, with a transpose that x is taken into account.
+Value merged_transpose(Value x, Ints order);
 
 // In order; pipeline.cpp is the list, and only that.
 std::vector<const Pass*> pass_pipeline();

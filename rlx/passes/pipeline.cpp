@@ -7,8 +7,22 @@ namespace rlx {
 
 std::vector<const Pass*> pass_pipeline() {
   return {
-      &dead_code,        &fold_constants, &known_shapes, &merge_transposes, &common_values,
-      &find_activations, &find_norms,     &fold_scales,  &common_values,    &dead_code,
+      &dead_code,         //
+      &fold_constants,    //
+      &known_shapes,      //
+      &merge_transposes,  //
+      &common_values,     //
+      &simplify,          //
+      &common_values,     //
+      &find_activations,  //
+      &find_norms,        //
+      &find_attention,    //
+      &fold_scales,       //
+      &join_products,     //
+      &simplify,          //
+      &merge_transposes,  //
+      &common_values,     //
+      &dead_code,         //
   };
 }
 

@@ -337,7 +337,7 @@ class CpuExecutable : public Executable {
     std::byte* bytes = target.mutable_bytes().data();
     if (views)
       detail::run_copy(*engine_, ready.copy, source.bytes().data() + ready.copy_from,
-               bytes + ready.copy_to);
+                       bytes + ready.copy_to);
     else
       std::memmove(bytes, source.bytes().data(), target.bytes().size());
   }

@@ -1,0 +1,145 @@
+// More formulas for passes to find, and to leave alone: attention, products of one value, and views
+// and casts that change nothing.
+
+#include <algorithm>
+#include <limits>
+
+#include "rlx/conformance/random_pool.h"
+#include "rlx/ops/ops_core.h"
+
+namespace rlx {
+namespace {
+
+Value number(Value like, double value) { return scalar(like, value); }
+Value inner(RandomPool& p, Value value) {
+  if (p.random.chance(0.05)) p.keep(value, false);
+  return value;
+}
+Value weight(RandomPool& p, DType dtype, const Dims& shape) {
+  if (p.random.chance(0.05) || !is_concrete(shape)) return p.add_input(dtype, shape);
+  return p.graph.weight(
+      text('w', p.graph.nodes().size()),
+      random_tensor(dtype, concrete(shape), CaseInput::Fill::normal, 0, false, p.random));
+}
+Value swapped(Value x, bool last_two) {
+  Ints order;
+  for (int64_t axis = 0; axis < rank(x.type()); ++axis) order.push_back(axis);
+  if (last_two)
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+  else
+    std::swap(order[1], order[2]);
+  return transpose(x, order);
+}
+Value maybe_scaled(RandomPool& p, Value x) {
+  if (p.random.chance(0.6)) return x;
+  return p.random.chance(0.5) ? x * number(x, 0.6) : x / number(x, 1.7);
+}
+
+Value masked(RandomPool& p, Value scores) {
+  Dims shape = scores.shape();
+  shape.erase(shape.begin(), shape.begin() + p.random.between(0, rank(scores.type()) - 1));
+  for (Dim& dim : shape)
+    if (p.random.chance(0.3)) dim = 1;
+  const double kLow[] = {-std::numeric_limits<double>::infinity(), -3.4e38, -1e4};
+  switch (p.random.between(0, 3)) {
+    case 0:
+      return scores;
+    case 1:
+      return scores + p.add_input(scores.dtype(), shape);
+    case 2: {
+      const Value low = number(scores, p.random.pick(kLow));
+      return where(p.add_input(DType::boolean, shape), scores, low);
+    }
+    default:
+      return number(scores, 2) * tanh(scores / number(scores, 2));
+  }
+}
+
+void written_attention_step(RandomPool& p) {
+  const int64_t axes = p.random.between(2, 4);
+  const DType dtype = p.random.chance(0.15) ? DType::f16 : DType::f32;
+  Dims shape;
+  for (int64_t i = 0; i < axes; ++i) shape.push_back(p.random.pick(p.dims));
+  const bool inside = axes == 4 && p.random.chance(0.5);  // heads behind positions
+  const size_t positions = inside ? 1 : static_cast<size_t>(axes) - 2;
+  Dims keys = shape;
+  if (p.random.chance(0.7)) keys[positions] = p.random.pick(p.dims);
+  if (p.random.chance(0.1)) keys[0] = 1;
+  Value q = p.add_input(dtype, shape), k = p.add_input(dtype, keys), v = p.add_input(dtype, keys);
+  const auto heads_first = [&](Value x) { return inside ? swapped(x, false) : x; };
+  q = maybe_scaled(p, heads_first(q));
+  k = heads_first(maybe_scaled(p, k));
+  v = heads_first(v);
+  if (axes == 4 && p.random.chance(0.2)) {
+    const auto repeated = [](Value x) {
+      const Dims s = x.shape();
+      return reshape(expand(unsqueeze(x, {2}), {s[0], s[1], 2, s[2], s[3]}),
+                     Dims{s[0], s[1] * Dim(2), s[2], s[3]});
+    };
+    q = concat({q, q}, 1);
+    k = repeated(k);
+    v = repeated(v);
+  }
+  const Value dots = p.random.chance(0.3) ? matmul(q, k, false, true)
+                                          : matmul(q, maybe_scaled(p, swapped(k, true)));
+  Value scores = masked(p, maybe_scaled(p, inner(p, dots)));
+  const bool widens = dtype == DType::f16 && p.random.chance(0.5);
+  if (widens) scores = cast(scores, DType::f32);
+  Value weights = softmax(scores, p.random.chance(0.05) ? 0 : -1);
+  if (widens) weights = cast(weights, dtype);
+  Value y = matmul(inner(p, weights), v);
+  if (inside && p.random.chance(0.8)) y = swapped(y, false);
+  p.keep(y, false);
+}
+
+void joined_step(RandomPool& p) {
+  const Value x = p.any_float(1).value;
+  const Dim& depth = x.shape().back();
+  const bool turned = p.random.chance(0.3), linears = p.random.chance(0.3);
+  for (int64_t n = p.random.between(2, 4); n > 0; --n) {
+    const int64_t columns = p.random.between(1, 7);
+    const bool other = p.random.chance(0.1) ? !turned : turned;
+    const Value w = weight(p, x.dtype(), other ? Dims{columns, depth} : Dims{depth, columns});
+    const Value bias = p.random.chance(0.7) ? weight(p, x.dtype(), {columns}) : Value{};
+    Value y = linears ? linear(x, w, bias, "", other) : inner(p, matmul(x, w, false, other));
+    if (bias && !linears) y = p.random.chance(0.5) ? y + bias : bias + y;
+    p.keep(y, false);
+  }
+}
+
+void idle_step(RandomPool& p) {
+  const PoolEntry x = p.any();
+  const Value v = x.value;
+  const bool is_number = is_float(v.dtype());
+  switch (p.random.between(0, 6)) {
+    case 0:
+      if (!is_number) break;
+      return p.keep(v * number(v, 1), x.exact);
+    case 1:
+      if (!is_number) break;
+      return p.keep(p.random.chance(0.5) ? v - number(v, 0) : v + number(v, 0), x.exact);
+    case 2: {
+      constexpr DType kTypes[] = {DType::f16, DType::f32, DType::i32, DType::i64, DType::boolean};
+      return p.keep(cast(cast(v, p.random.pick(kTypes)), v.dtype()), false);
+    }
+    case 3:
+      return p.keep(reshape(reshape(v, Dims{-1}), v.shape()), x.exact);
+    case 4:
+      if (rank(v.type()) == 0) break;
+      return p.keep(slice(v, {0}, {p.random.between(1, 40)}, {0}), x.exact);
+    case 5:
+      return p.keep(squeeze(unsqueeze(expand(v, v.shape()), {0}), {0}), x.exact);
+    default:
+      if (!is_number) break;
+      return p.keep(v / number(v, p.random.chance(0.5) ? 4 : 3), false);
+  }
+  fail(ErrorKind::unsupported, "no such operand");
+}
+
+}  // namespace
+
+std::vector<RandomStep> random_structures() {
+  return {written_attention_step, written_attention_step, joined_step, idle_step};
+}
+
+}  // namespace rlx

@@ -1,0 +1,222 @@
+// softmax(q . k^T * scale + bias) . v becomes attention, which keeps no matrix of scores.
+//
+// A key of weight 0 counts for nothing then, also where v is NaN or infinite and the product would
+// be NaN.
+//
+// A row whose keys are all masked by -inf is NaN, as softmax makes it. Where a run may have no keys
+// at all the result is 0, as an empty sum is; attention cannot tell both apart, so that there only
+// scores without a mask are taken.
+
+#include <cmath>
+
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/views.h"
+#include "rlx/passes/passes.h"
+#include "rlx/passes/rules.h"
+
+namespace rlx {
+namespace {
+
+// So low that no score beside it is seen: what is added to it is lost in rounding.
+constexpr double kLowest = -1e30;
+
+bool is_last_axis(const Node& softmax) {
+  const int64_t axis = softmax.attrs.get<int64_t>("axis");
+  return axis == -1 || axis == rank(softmax.types[0]) - 1;
+}
+bool takes_rows(const Node& matmul) {
+  const auto fits = [](const Value& value) {
+    return rank(value.type()) >= 2 && rank(value.type()) <= 4;
+  };
+  return !matmul.attrs.get<bool>("transpose_a") && is_float(matmul.types[0].dtype) &&
+         fits(matmul.inputs[0]) && fits(matmul.inputs[1]) &&
+         rank(matmul.inputs[0].type()) == rank(matmul.inputs[1].type());
+}
+bool turns_second(const Node& matmul) { return matmul.attrs.get<bool>("transpose_b"); }
+
+Value last_two_swapped(Value x) {
+  Ints order;
+  for (int64_t axis = 0; axis < rank(x.type()); ++axis) order.push_back(axis);
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  return merged_transpose(x, order);
+}
+
+struct Scores {
+  Pattern q = any(), k = any(), v = any();
+  Pattern q_scale = number(), k_scale = number(), scale = number(), cap_scale = number(),
+          cap = number();
+  // Keys may be scaled before they are transposed, or behind that.
+  Pattern turned = op("transpose", {product({k}, k_scale)});
+  Pattern dots =
+      op("matmul", {product({q}, q_scale), either({turned, product({k}, k_scale)})}, takes_rows);
+  Pattern capped = product({op("tanh", {product({dots}, cap_scale)})}, cap);
+  Pattern plain = either({capped, product({dots}, scale)});
+  Pattern narrow = either({plain, op("cast", {plain})});
+};
+
+Value keys_of(const Found& found, const Scores& s) {
+  Value k = found[s.k];
+  if (found.has(s.turned)) {
+    Ints order = found.node(s.turned).attrs.get<Ints>("order");
+    k = merged_transpose(k, transpose_order(order, k.type()));
+  }
+  return turns_second(found.node(s.dots)) ? k : last_two_swapped(k);
+}
+
+// Before a first axis there are ones until there are four; [B, S, D] is [B, 1, S, D].
+Value with_four_axes(Value x) {
+  const int64_t axes = rank(x.type());
+  return axes == 4 ? x : axes == 3 ? unsqueeze(x, {1}) : unsqueeze(x, {0, 1});
+}
+// What broadcasts to scores of so many axes, so that it does to those of four.
+Value with_four_axes(Value bias, size_t score_axes) {
+  require(bias.shape().size() <= score_axes, "more axes than scores");
+  return score_axes == 3 && bias.shape().size() == 3 ? unsqueeze(bias, {1}) : bias;
+}
+
+bool is_never_less(const Dim& a, const Dim& b, const SymbolRanges& symbols) {
+  return (a - b).range(symbols).low >= 0;
+}
+
+// Of what was found, with masks as the rule has made them.
+Value attention_of(const Found& found, const Scores& s, const Pattern& product, Value bias,
+                   Value mask) {
+  const Node& dots = found.node(s.dots);
+  const size_t axes = dots.types[0].shape.size();
+  const Value q = with_four_axes(found[s.q]), k = with_four_axes(keys_of(found, s)),
+              v = with_four_axes(turns_second(found.node(product)) ? last_two_swapped(found[s.v])
+                                                                   : found[s.v]);
+  AttentionOptions options;
+  options.scale = found.number(s.q_scale) * found.number(s.k_scale);
+  if (found.has(s.capped)) {
+    options.softcap = found.number(s.cap);
+    options.scale *= found.number(s.cap_scale) * options.softcap;
+    if (!(options.softcap > 0)) return {};
+  } else {
+    options.scale *= found.number(s.scale);
+  }
+  if (!std::isfinite(options.scale) || options.scale == 0) return {};
+  const Dim &queries = q.shape()[2], &keys = k.shape()[2];
+  const SymbolRanges& symbols = q.graph->symbols;
+  if (is_never_less(keys, 1, symbols) || is_never_less(keys, queries, symbols))
+    options.empty_row = "nan";
+  else if (bias.present() || mask.present())
+    return {};
+  if (bias) bias = with_four_axes(bias, axes);
+  if (mask) mask = with_four_axes(mask, axes);
+  const Value y = attention(q, k, v, bias ? bias : mask, options, bias ? mask : Value{});
+  return axes == 4 ? y : axes == 3 ? squeeze(y, {1}) : squeeze(y, {0, 1});
+}
+
+void add_scores(Rules& rules) {
+  const Scores s;
+  const auto add = [&](const Pattern& masked, const auto& masks) {
+    const Pattern soft = op("softmax", {either({masked, op("cast", {masked})})}, is_last_axis);
+    const Pattern product = op("matmul", {either({soft, op("cast", {soft})}), s.v}, takes_rows);
+    rules.push_back({product, [=](const Found& found) {
+                       Value bias, mask;
+                       if (!masks(found, bias, mask)) return Value{};
+                       return attention_of(found, s, product, bias, mask);
+                     }});
+  };
+  const Pattern bias = any([](const Value& value) { return is_float(value.dtype()); });
+  add(sum({s.narrow, bias}), [=](const Found& found, Value& added, Value&) {
+    added = found[bias];
+    return true;
+  });
+  const Pattern seen = any(), low = number();
+  // -inf: a key that is not seen; a low number: also one, unless none of the row is.
+  const auto lowered = [=](bool where_seen) {
+    return [=](const Found& found, Value& added, Value& mask) {
+      const double number = found.number(low);
+      if (!(number <= kLowest)) return false;
+      const Value kept = found[seen];
+      if (std::isinf(number)) {
+        mask = where_seen ? kept : logical_not(kept);
+        return true;
+      }
+      const Value zero = scalar(found[s.q], 0), none = scalar(found[s.q], number);
+      added = where_seen ? where(kept, zero, none) : where(kept, none, zero);
+      return true;
+    };
+  };
+  add(op("where", {seen, s.narrow, low}), lowered(true));
+  add(op("where", {seen, low, s.narrow}), lowered(false));
+  add(s.plain, [](const Found&, Value&, Value&) { return true; });
+}
+
+const Ints kHeadsInside{0, 2, 1, 3};
+
+bool is_heads_first(const Node& node) {
+  return node.attrs.get<std::string>("layout") == "bhsd" && rank(node.types[0]) == 4;
+}
+AttentionOptions options_of(const Node& node) {
+  const Attrs& attrs = node.attrs;
+  return {.heads = attrs.get<int64_t>("heads"),
+          .kv_heads = attrs.get<int64_t>("kv_heads"),
+          .layout = attrs.get<std::string>("layout"),
+          .causal = attrs.get<bool>("causal"),
+          .window = attrs.get<int64_t>("window"),
+          .scale = attrs.get<double>("scale"),
+          .softcap = attrs.get<double>("softcap"),
+          .empty_row = attrs.get<std::string>("empty_row")};
+}
+
+// Heads that are brought forward and back again may stay where they are.
+void add_layout(Rules& rules) {
+  const auto swaps = [](const Node& node) { return node.attrs.get<Ints>("order") == kHeadsInside; };
+  const Pattern q = op("transpose", {any()}, swaps), k = any(), v = any();
+  const Pattern heads_first = op("attention", {q, k, v}, is_heads_first);
+  rules.push_back({op("transpose", {heads_first}, swaps), [=](const Found& found) {
+                     AttentionOptions options = options_of(found.node(heads_first));
+                     options.layout = "bshd";
+                     return attention(merged_transpose(found[q], kHeadsInside),
+                                      merged_transpose(found[k], kHeadsInside),
+                                      merged_transpose(found[v], kHeadsInside),
+                                      found.operand(heads_first, 3), options,
+                                      found.operand(heads_first, 4));
+                   }});
+}
+
+// Heads of k and v that are repeated for those of q: [B, H, S, D] as [B, H, 1, S, D], repeated n
+// times, as [B, H * n, S, D].
+void add_groups(Rules& rules) {
+  const Pattern q = any();
+  struct Repeated {
+    Pattern x = any(), with_axis = either({op("unsqueeze", {x}), op("reshape", {x})}),
+            repeated = op("expand", {with_axis}), y = op("reshape", {repeated});
+
+    bool holds(const Found& found) const {
+      const Dims &of = found[x].shape(), &parted = found[with_axis].shape(),
+                 &all = found[repeated].shape();
+      return of.size() == 4 && parted == Dims{of[0], of[1], 1, of[2], of[3]} && all.size() == 5 &&
+             all == Dims{of[0], of[1], all[2], of[2], of[3]} &&
+             found[y].shape() == Dims{of[0], of[1] * all[2], of[2], of[3]};
+    }
+  };
+  const Repeated k, v;
+  const Pattern grouped = op("attention", {q, k.y, v.y}, is_heads_first);
+  rules.push_back({grouped, [=](const Found& found) {
+                     if (!k.holds(found) || !v.holds(found)) return Value{};
+                     return attention(found[q], found[k.x], found[v.x], found.operand(grouped, 3),
+                                      options_of(found.node(grouped)), found.operand(grouped, 4));
+                   }});
+}
+
+PassResult run(const Graph& graph) {
+  static const Rules rules = [] {
+    Rules all;
+    add_scores(all);
+    add_groups(all);
+    add_layout(all);
+    return all;
+  }();
+  return apply_rules(graph, rules);
+}
+
+}  // namespace
+
+const Pass find_attention{"find-attention", "Finds attention that is written out.", run};
+
+}  // namespace rlx

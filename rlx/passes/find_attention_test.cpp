@@ -1,0 +1,156 @@
+#include <cmath>
+
+#include "rlx/ops/ops_core.h"
+#include "rlx/passes/testing.h"
+
+namespace rlx {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// Heads made by a layer as exporters write it: x [B, S, H * D] to [B, H, S, D].
+struct Layer {
+  Graph graph;
+  Value q, k, v;
+  explicit Layer(const Dims& q_shape = {2, 3, 4, 5}, const Dims& k_shape = {2, 3, 6, 5},
+                 DType dtype = DType::f32)
+      : q(graph.input("q", {dtype, q_shape})),
+        k(graph.input("k", {dtype, k_shape})),
+        v(graph.input("v", {dtype, k_shape})) {}
+  Value dots() {
+    Ints order;
+    for (int64_t axis = 0; axis < rank(k.type()); ++axis) order.push_back(axis);
+    std::swap(order[order.size() - 1], order[order.size() - 2]);
+    return matmul(q, transpose(k, order));
+  }
+  Value number(double value) { return scalar(q, value); }
+  std::string found(Value scores) {
+    graph.output("y", matmul(softmax(scores), v));
+    return ops_after(find_attention, graph);
+  }
+};
+
+TEST(FindAttention, IsOneOp) {
+  EXPECT_EQ(after_pass(find_attention, R"(%0 = input @"q" : f32[b, 2, s, 4]
+%1 = input @"k" : f32[b, 2, s, 4]
+%2 = input @"v" : f32[b, 2, s, 4]
+%3 = input @"bias" : f32[b, 1, 1, s]
+%4 = constant value=f32[]{2} : f32[]
+%5 = transpose %1 order=[0, 1, 3, 2] : f32[b, 2, 4, s]
+%6 = matmul %0, %5 transpose_a=false transpose_b=false : f32[b, 2, s, s]
+%7 = div %6, %4 : f32[b, 2, s, s]
+%8 = add %7, %3 : f32[b, 2, s, s]
+%9 = softmax %8 axis=-1 : f32[b, 2, s, s]
+%10 = matmul %9, %2 transpose_a=false transpose_b=false : f32[b, 2, s, 4]
+output "y" %10
+)"),
+            R"(%0 = input @"q" : f32[b, 2, s, 4]
+%1 = input @"k" : f32[b, 2, s, 4]
+%2 = input @"v" : f32[b, 2, s, 4]
+%3 = input @"bias" : f32[b, 1, 1, s]
+%4 = attention %0, %1, %2, %3 causal=false empty_row="nan" heads=1 kv_heads=0 layout="bhsd" scale=0.5 softcap=0.0 window=-1 : f32[b, 2, s, 4]
+output "y" %4
+)");
+}
+
+TEST(FindAttention, HeadsThatAreBroughtForwardAndBackStay) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"b", "s", 12}));
+  const auto heads = [&](const char* name, const Ints& order) {
+    const Value w = graph.weight(name, some_tensor({12, 12}, std::string(name).size()));
+    return transpose(reshape(matmul(x, w), Dims{"b", "s", 3, 4}), order);
+  };
+  const Value q = heads("q", {0, 2, 1, 3}), k = heads("ke", {0, 2, 3, 1}),
+              v = heads("val", {0, 2, 1, 3});
+  const Value y = matmul(softmax(matmul(q, k) * scalar(x, 0.5)), v);
+  graph.output("y", reshape(transpose(y, {0, 2, 1, 3}), Dims{"b", "s", 12}));
+  EXPECT_EQ(ops_after(find_attention, graph),
+            "matmul reshape matmul reshape matmul reshape attention reshape");
+}
+
+TEST(FindAttention, AScaleMayBeAnywhere) {
+  Layer both;
+  both.q = both.q * both.number(0.7);
+  both.k = both.k / both.number(2);
+  EXPECT_EQ(both.found(both.dots()), "attention");
+  Layer none;
+  EXPECT_EQ(none.found(none.dots()), "attention");
+  Layer of_a_dim;
+  const Value size = cast(squeeze(shape_of(of_a_dim.q, 3, 4), {0}), DType::f32);
+  EXPECT_EQ(of_a_dim.found(of_a_dim.dots() / sqrt(size)), "attention");
+}
+
+TEST(FindAttention, MasksAreBiasesOrBools) {
+  Layer added;
+  EXPECT_EQ(added.found(added.graph.input("mask", f32({4, 6})) + added.dots()), "attention");
+  Layer seen;
+  const Value mask = seen.graph.input("mask", boolean({2, 1, 4, 6}));
+  EXPECT_EQ(seen.found(where(mask, seen.dots(), seen.number(-kInfinity))), "attention");
+  Layer hidden;
+  const Value not_seen = hidden.graph.input("mask", boolean({4, 6}));
+  EXPECT_EQ(hidden.found(where(not_seen, hidden.number(-kInfinity), hidden.dots())),
+            "not attention");
+  Layer low;
+  const Value some = low.graph.input("mask", boolean({1, 1, 4, 6}));
+  EXPECT_EQ(low.found(where(some, low.dots(), low.number(-3.4028235e38))), "where attention");
+}
+
+TEST(FindAttention, ANumberThatIsNotLowEnoughIsNoMask) {
+  Layer layer;
+  const Value mask = layer.graph.input("mask", boolean({4, 6}));
+  EXPECT_EQ(layer.found(where(mask, layer.dots(), layer.number(-10000))),
+            "transpose matmul where softmax matmul");
+}
+
+TEST(FindAttention, ScoresMayBeCapped) {
+  Layer layer;
+  EXPECT_EQ(layer.found(tanh(layer.dots() / layer.number(30)) * layer.number(30) +
+                        layer.graph.input("mask", f32({4, 6}))),
+            "attention");
+}
+
+TEST(FindAttention, SoftmaxMayBeWider) {
+  Layer layer({2, 3, 4, 5}, {2, 3, 6, 5}, DType::f16);
+  const Value weights = softmax(cast(layer.dots() * layer.number(0.4), DType::f32));
+  layer.graph.output("y", matmul(cast(weights, DType::f16), layer.v));
+  EXPECT_EQ(ops_after(find_attention, layer.graph), "attention");
+}
+
+TEST(FindAttention, BatchesMayBeOneAxisOrNone) {
+  Layer three({6, 4, 5}, {6, 7, 5});
+  EXPECT_EQ(three.found(three.dots() + three.graph.input("mask", f32({6, 1, 7}))),
+            "unsqueeze unsqueeze unsqueeze unsqueeze attention squeeze");
+  Layer two({4, 5}, {7, 5});
+  EXPECT_EQ(two.found(two.dots()), "unsqueeze unsqueeze unsqueeze attention squeeze");
+}
+
+TEST(FindAttention, RepeatedHeadsAreGroups) {
+  Layer layer({2, 6, 4, 5}, {2, 3, 4, 5});
+  const auto repeated = [](Value x) {
+    return reshape(expand(unsqueeze(x, {2}), {2, 3, 2, 4, 5}), Dims{2, 6, 4, 5});
+  };
+  layer.k = repeated(layer.k);
+  layer.v = repeated(layer.v);
+  EXPECT_EQ(layer.found(layer.dots()), "attention");
+}
+
+TEST(FindAttention, WhatOnlyLooksLikeItStays) {
+  Layer other_axis;
+  other_axis.graph.output("y", matmul(softmax(other_axis.dots(), 2), other_axis.v));
+  EXPECT_EQ(ops_after(find_attention, other_axis.graph), "transpose matmul softmax matmul");
+  Layer read_twice;
+  const Value weights = softmax(read_twice.dots());
+  read_twice.graph.output("weights", weights);
+  read_twice.graph.output("y", matmul(weights, read_twice.v));
+  EXPECT_EQ(ops_after(find_attention, read_twice.graph), "transpose matmul softmax matmul");
+  Layer broadcast({2, 3, 4, 5}, {1, 3, 6, 5});
+  EXPECT_EQ(broadcast.found(broadcast.dots()), "transpose matmul softmax matmul");
+}
+
+TEST(FindAttention, ASymbolThatMayBe1ElsewhereStays) {
+  Layer layer({"a", 3, 4, 5}, {"b", 3, 6, 5});  // a run may have b = 1
+  EXPECT_EQ(layer.found(layer.dots()), "transpose matmul softmax matmul");
+}
+
+}  // namespace
+}  // namespace rlx

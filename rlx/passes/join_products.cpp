@@ -1,0 +1,163 @@
+// Products of one value by several weights become one product by all of them: q, k and v of a layer
+// are then slices of one result. The weights are put together once.
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "rlx/ops/ops_core.h"
+#include "rlx/passes/match.h"
+#include "rlx/passes/passes.h"
+
+namespace rlx {
+namespace {
+
+// x . w, or x . w + bias, and the node that has the result.
+struct Product {
+  int root;
+  Value x, w, bias;
+  bool turned;  // w is [columns, depth]
+  bool is_linear;
+
+  Dim columns() const { return w.shape()[turned ? 0 : 1]; }
+  bool joins(const Product& other) const {
+    return x == other.x && turned == other.turned && is_linear == other.is_linear &&
+           bias.present() == other.bias.present();
+  }
+};
+
+// What is looked for: a weight that nothing else reads, since a second copy would take memory.
+struct Form {
+  Pattern x = any(), w = once([](const Value&value) {
+                       return rank(value.type()) == 2 && is_float(value.dtype());
+                     }),
+          bias = once();
+  Pattern matmul = op("matmul", {x, w},
+                      [](const Node&node) { return !node.attrs.get<bool>("transpose_a"); }),
+          biased = op("add", {matmul, bias}), linear = op("linear", {x, w, maybe(bias)}, is_plain);
+
+  static bool is_plain(const Node& node) {
+    return node.attrs.get<std::string>("activation").empty();
+  }
+};
+
+std::optional<Product> product_at(const MatchGraph& from, const Form& form, int at) {
+  const Value root = from.graph().value(at);
+  for (const Pattern& pattern : {form.biased, form.matmul, form.linear}) {
+    const auto found = match(from, pattern, root);
+    if (!found) continue;
+    const bool is_linear = found->has(form.linear);
+    const Node& node = (*found)[is_linear ? form.linear : form.matmul].producer();
+    const Product product{at,
+                          (*found)[form.x],
+                          (*found)[form.w],
+                          (*found)[form.bias],
+                          node.attrs.get<bool>(is_linear ? "transpose_w" : "transpose_b"),
+                          is_linear};
+    const bool fits = !product.bias || product.bias.shape() == Dims{product.columns()};
+    if (fits && !from.is_once(product.x) && from.readers(product.w.node).size() == 1)
+      return product;
+  }
+  return std::nullopt;
+}
+
+// A product with a bias is not one without, too.
+std::vector<Product> products_of(const MatchGraph& from) {
+  static const Form form;
+  std::vector<Product> found;
+  for (int at = static_cast<int>(from.graph().nodes().size()); at-- > 0;) {
+    const auto product = product_at(from, form, at);
+    if (product && std::none_of(found.begin(), found.end(),
+                                [&](const Product& other) { return other.w == product->w; }))
+      found.push_back(*product);
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+using Group = std::vector<Product>;
+
+// Those that can be computed where the first of them is.
+std::vector<Group> groups_of(const MatchGraph& from) {
+  std::vector<Group> groups;
+  for (const Product& product : products_of(from)) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
+      const int first = other[0].root;
+      return other[0].joins(product) && product.x.node < first && product.w.node < first &&
+             (!product.bias || product.bias.node < first) && product.root > first;
+    });
+    if (group == groups.end())
+      groups.push_back({product});
+    else
+      group->push_back(product);
+  }
+  groups.erase(std::remove_if(groups.begin(), groups.end(),
+                              [](const Group& group) { return group.size() < 2; }),
+               groups.end());
+  return groups;
+}
+
+Values joined_of(const Group& group, const RewriteSite& site) {
+  const Product& first = group[0];
+  Values weights, biases;
+  for (const Product& each : group) {
+    weights.push_back(site.moved(each.w));
+    if (each.bias) biases.push_back(site.moved(each.bias));
+  }
+  const Value x = site.moved(first.x), w = concat(weights, first.turned ? 0 : 1),
+              bias = biases.empty() ? Value{} : concat(biases, 0);
+  Value y;
+  if (first.is_linear) {
+    y = linear(x, w, bias, "", first.turned);
+  } else {
+    y = matmul(x, w, false, first.turned);
+    if (bias) y = y + bias;
+  }
+  site.to.set_origin(y, site.node.origin);
+  Dims lengths;
+  for (const Product& each : group) lengths.push_back(each.columns());
+  return split(y, lengths, -1);
+}
+
+// Weights, and what is computed from them, before everything else: a weight may be written down
+// only behind the first product.
+Graph with_weights_first(const Graph& graph) {
+  const MatchGraph from(graph);
+  std::vector<int> order(graph.nodes().size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_partition(order.begin(), order.end(),
+                        [&](int at) { return from.is_once(graph.value(at)); });
+  return reordered(graph, order);
+}
+
+size_t count_products(const Graph& graph) {
+  size_t count = 0;
+  for (const Group& group : groups_of(MatchGraph(graph))) count += group.size();
+  return count;
+}
+
+PassResult run(const Graph& given) {
+  Graph graph = with_weights_first(given);
+  if (count_products(graph) == count_products(given)) graph = given.clone();
+  const MatchGraph from(graph);
+  const std::vector<Group> groups = groups_of(from);
+  std::map<int, const Group*> first_of;
+  for (const Group& group : groups) first_of[group[0].root] = &group;
+  std::map<int, Value> parts;  // by root
+  Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
+    if (const auto first = first_of.find(site.at); first != first_of.end()) {
+      const Values all = joined_of(*first->second, site);
+      for (size_t i = 0; i < all.size(); ++i) parts[(*first->second)[i].root] = all[i];
+    }
+    const auto part = parts.find(site.at);
+    return part == parts.end() ? std::nullopt : std::optional(Values{part->second});
+  });
+  return {dead_code.run(result).graph, static_cast<int64_t>(parts.size())};
+}
+
+}  // namespace
+
+const Pass join_products{"join-products",
+                         "Joins products of one value by several weights into one.", run};
+
+}  // namespace rlx
