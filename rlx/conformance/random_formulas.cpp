@@ -21,7 +21,8 @@ Value constant(RandomPool& p, Value like, double number) {
   Dims shape;
   if (p.random.chance(0.1)) shape.assign(like.shape().size(), 1);
   const Tensor tensor = Tensor::scalar(like.dtype(), about(p, number));
-  return p.graph.constant(tensor.reshaped(concrete(shape)));
+  const Value made = p.graph.constant(tensor.reshaped(concrete(shape)));
+  return p.random.chance(0.1) ? neg(neg(made)) : made;  // computed of constants
 }
 Value times(RandomPool& p, Value x, double number) {
   if (p.random.chance(0.3)) return x / constant(p, x, 1 / number);
@@ -41,7 +42,7 @@ Value square(RandomPool& p, Value x) {
 // An inner value that something else may read, too, or that is an output.
 Value inner(RandomPool& p, Value value) {
   if (p.random.chance(0.08)) p.keep(value, false);
-  return value;
+  return p.random.chance(0.1) ? reshape(value, shape_of(value)) : value;
 }
 // Weights as exporters have them; sometimes data.
 Value weight(RandomPool& p, DType dtype, const Dims& shape, Fill fill = Fill::normal) {

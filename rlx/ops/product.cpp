@@ -96,7 +96,7 @@ Part cut_batch(Product& product, const DeviceTraits& traits) {
     if (view.behind)
       view.operand.window = {part.batch.first * *view.behind, part.batch.count() * *view.behind};
     else if (one_stride && forward(view.batch_strides[0]) && forward(view.row_stride) &&
-        forward(view.column_stride))
+             forward(view.column_stride))
       view.operand.window = window_of(view.offset + part.batch.first * view.batch_strides[0],
                                       {part.batch.count(), rows, columns},
                                       {view.batch_strides[0], view.row_stride, view.column_stride});
@@ -160,8 +160,8 @@ Part cut_matrices(Product& product, bool a_large, bool b_large, bool y_large,
 Part cut(Product& product, const DeviceTraits& traits) {
   const bool y_large = !fits_binding(unpacked(product.y.dtype), product.y.shape, traits);
   const bool a_large = !fits_binding(product.a.operand.dtype, product.a.operand.shape, traits);
-  const Dims behind_b = product.b.behind ? Dims{count(product.batch), *product.b.behind}
-                                         : product.b.operand.shape;
+  const Dims behind_b =
+      product.b.behind ? Dims{count(product.batch), *product.b.behind} : product.b.operand.shape;
   const bool b_large = !fits_binding(product.b.operand.dtype, behind_b, traits);
   const Dim batch_count = count(product.batch);
   if (!a_large && !b_large && !y_large)

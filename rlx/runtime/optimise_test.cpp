@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "rlx/ops/ops.h"
 #include "rlx/passes/testing.h"
-#include "rlx/runtime/program.h"
+#include "rlx/rlx.h"
+#include "rlx/runtime/internals.h"
 #include "rlx/testing.h"
 
 namespace rlx {
@@ -37,7 +37,7 @@ TEST(Optimise, OpsThatOnlyPassesMadeRun) {
 TEST(Optimise, APassCanBeDisabledByName) {
   const Graph graph = norm_behind_conv();
   const auto steps = [&](const std::vector<std::string>& disabled) {
-    return compile_image(graph, {.disabled_passes = disabled}).run.size();
+    return compile_image(graph, {.disabled_passes = disabled}).data().run.size();
   };
   EXPECT_EQ(steps({"fold-scales"}), steps({}) + 1);
 }

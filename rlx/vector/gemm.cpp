@@ -162,6 +162,13 @@ void run_long(const Product& p, Range rows, Range panels) {
 void run(const Product& p, Range rows, Range panels) {
   const Range columns{panels.begin * kPanel, std::min(panels.end * kPanel, p.columns)};
   if (rows.count() <= 0 || columns.count() <= 0) return;
+  if (p.inner == 0) {  // a and b have no memory then
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+      for (int64_t j = columns.begin; j < columns.end; ++j)
+        p.c[r * p.c_row + j] = p.start ? p.start[r * p.start_row + j] : 0.0f;
+    if (p.finish) p.finish(p.context, rows, columns);
+    return;
+  }
   const bool across = p.b.row == 1 && p.a.column == 1,
              along = p.b.column == 1 && p.inner <= kLongest;
   if (!p.packed_b && rows.count() < kTileRows && (along || across)) {
