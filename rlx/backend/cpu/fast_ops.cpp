@@ -11,6 +11,7 @@
 #include "rlx/backend/cpu/fast_loops.h"
 #include "rlx/backend/cpu/fast_products.h"
 #include "rlx/backend/cpu/fast_rows.h"
+#include "rlx/backend/cpu/fast_windows.h"
 #include "rlx/backend/cpu/onednn.h"
 
 namespace rlx {
@@ -56,7 +57,7 @@ std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes) {
       (transposed && !attrs.get<Ints>("output_shape").empty()))
     return std::nullopt;
   ConvolutionWindow window{Shape(axes, 1), Shape(axes, 1), Shape(axes, 0),
-                           attrs.get<int64_t>("groups"), transposed};
+                           attrs.has("groups") ? attrs.get<int64_t>("groups") : 1, transposed};
   for (const auto& [name, attr] : attrs) {
     Shape* into = name == "strides"     ? &window.strides
                   : name == "dilations" ? &window.dilations
@@ -78,6 +79,7 @@ bool fast_convolution(const Attrs& attrs, const std::vector<const Tensor*>& inpu
   const auto window = window_of(attrs, x.shape().size() - 2);
   if (!activation || !window ||
       !(convolve_small(x, w, bias, *window, results[0]) ||
+        convolve_depthwise(tools.engine, x, w, bias, *window, results[0]) ||
         tools.onednn.convolution(x, w, bias, *window, results[0])))
     return false;
   activate(*activation, results[0], tools.engine);
@@ -222,6 +224,21 @@ Kernel concat(const image::Call& call, const image::Image& /*image*/, const CpuE
 Kernel gather(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
   return gather_kernel(engine, call.attrs.get<int64_t>("axis"));
 }
+template <PoolOptions::Kind kind>
+Kernel pool(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
+  const auto& extents = call.attrs.get<Ints>("window");
+  const auto window = window_of(call.attrs, extents.size());
+  constexpr bool averages = kind == PoolOptions::Kind::average;
+  if (!window || (!averages && is_read(call, 1, image))) return nullptr;  // the indices are wanted
+  PoolOptions options{
+      .extents = Shape(extents.begin(), extents.end()), .window = *window, .kind = kind};
+  if (averages) options.counts_pads = call.attrs.get<bool>("count_include_pad");
+  for (const auto& [name, attr] : call.attrs)
+    if (const Ints* pads = std::get_if<Ints>(&attr.variant());
+        name == "pads" && pads && !pads->empty())
+      options.pads_after.assign(pads->begin() + static_cast<int64_t>(extents.size()), pads->end());
+  return pool_kernel(engine, std::move(options));
+}
 Kernel matmul(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
   return product_kernel(engine, {.transpose_a = call.attrs.get<bool>("transpose_a"),
                                  .transpose_b = call.attrs.get<bool>("transpose_b"),
@@ -239,6 +256,7 @@ using vector::Binary, vector::Elementwise, vector::Fold;
 constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
     {"attention", attention},
+    {"average_pool", pool<PoolOptions::Kind::average>},
     {"clip", clip},
     {"concat", concat},
     {"cos", unary<&Elementwise::cos>},
@@ -256,6 +274,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"log_softmax", softmax<true>},
     {"matmul", matmul},
     {"max", binary<Binary::max>},
+    {"max_pool", pool<PoolOptions::Kind::highest>},
     {"mean", reduction<Fold::mean>},
     {"mean_square", reduction<Fold::mean_square>},
     {"min", binary<Binary::min>},
