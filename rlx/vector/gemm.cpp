@@ -100,7 +100,9 @@ void run_block(const Product& p, Range rows, Range panels) {
       const int64_t column = panel * kPanel, columns = std::min(kPanel, p.columns - column);
       const float* b = own;
       PrefetchNext prefetch{nullptr, block * kPanel * 4};
-      if (!p.packed_b) {
+      if (p.read_b) {
+        p.read_b(p.read_context, {first, first + block}, {column, column + columns}, kPanel, own);
+      } else if (!p.packed_b) {
         pack_panel(p.b.data + first * p.b.row + column * p.b.column, p.b.row, p.b.column, block,
                    columns, own);
       } else {
@@ -169,7 +171,7 @@ void run(const Product& p, Range rows, Range panels) {
   }
   const bool across = p.b.row == 1 && p.a.column == 1,
              along = p.b.column == 1 && p.inner <= kLongest;
-  if (!p.packed_b && rows.count() < kTileRows && (along || across)) {
+  if (!p.packed_b && !p.read_b && rows.count() < kTileRows && (along || across)) {
     across ? few_rows_across(p, rows, columns) : few_rows_along(p, rows, columns);
     if (p.finish) p.finish(p.context, rows, columns);
     return;
@@ -179,7 +181,8 @@ void run(const Product& p, Range rows, Range panels) {
   const int64_t height =
       ((rows.count() + blocks - 1) / blocks + kTileRows - 1) / kTileRows * kTileRows;
   for (int64_t r = rows.begin; r < rows.end; r += height)
-    (p.inner > kLongest ? run_long : run_block)(p, {r, std::min(r + height, rows.end)}, panels);
+    (p.inner > kLongest && !p.read_b ? run_long : run_block)(p, {r, std::min(r + height, rows.end)},
+                                                             panels);
 }
 
 Gemm make() { return {.panel_columns = kPanel, .tile_rows = kTileRows, .pack = pack, .run = run}; }

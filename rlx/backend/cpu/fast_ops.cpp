@@ -77,11 +77,16 @@ bool fast_convolution(const Attrs& attrs, const std::vector<const Tensor*>& inpu
   const Tensor* bias = inputs.size() > 2 ? inputs[2] : nullptr;
   const Activation* activation = activation_of(attrs);
   const auto window = window_of(attrs, x.shape().size() - 2);
-  if (!activation || !window ||
-      !(convolve_small(x, w, bias, *window, results[0]) ||
-        convolve_depthwise(tools.engine, x, w, bias, *window, results[0]) ||
-        tools.onednn.convolution(x, w, bias, *window, results[0])))
-    return false;
+  if (!activation || !window) return false;
+  const vector::Elementwise::Function function =
+      activation->function ? tools.engine.elementwise.*activation->function : nullptr;
+  const bool is_small = convolve_small(x, w, bias, *window, results[0]);
+  const bool is_depthwise =
+      !is_small && convolve_depthwise(tools.engine, x, w, bias, *window, results[0]);
+  if (!is_small && !is_depthwise) {
+    if (convolve_as_product(tools.engine, x, w, bias, *window, function, results[0])) return true;
+    if (!tools.onednn.convolution(x, w, bias, *window, results[0])) return false;
+  }
   activate(*activation, results[0], tools.engine);
   return true;
 }

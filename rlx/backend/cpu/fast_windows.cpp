@@ -54,6 +54,24 @@ int64_t taps_of(const vector::Windows::Axis& axis, int64_t place, bool with_pads
   return taps;
 }
 
+// Bias and activation, for rows of c that are channels.
+struct FinishChannels {
+  const vector::Elementwise& code;
+  vector::Elementwise::Function activation;
+  const float* bias;
+  float* c;
+  int64_t c_row;
+  static void run(const void* context, vector::Range rows, vector::Range columns) {
+    const auto& self = *static_cast<const FinishChannels*>(context);
+    for (int64_t r = rows.begin; r < rows.end; ++r) {
+      float* at = self.c + r * self.c_row + columns.begin;
+      if (self.bias)
+        self.code.combine(vector::Binary::add, at, 1, self.bias + r, 0, at, columns.count());
+      if (self.activation) self.activation(at, at, columns.count());
+    }
+  }
+};
+
 class PoolKernel : public image::CallKernel {
  public:
   PoolKernel(CpuEnginePtr engine, PoolOptions options)
@@ -135,6 +153,52 @@ bool convolve_depthwise(const CpuEngine& engine, const Tensor& x, const Tensor& 
                                        weights + channel * taps, starts ? starts[channel] : 0,
                                        to + plane * windows.y.out * windows.x.out, rows, scratch);
              });
+  return true;
+}
+
+bool convolve_as_product(const CpuEngine& engine, const Tensor& x, const Tensor& w,
+                         const Tensor* bias, const ConvolutionWindow& window,
+                         vector::Elementwise::Function activation, Tensor& y) {
+  const Shape extents(w.shape().begin() + 2, w.shape().end());
+  vector::Windows windows;
+  const auto f32 = [](const Tensor* tensor) { return !tensor || tensor->dtype() == DType::f32; };
+  if (window.transposed || !f32(&x) || !f32(&w) || !f32(bias) || x.count() == 0 || y.count() == 0 ||
+      w.count() == 0 || !make_windows(x.shape(), y.shape(), extents, window, windows))
+    return false;
+  const int64_t groups = window.groups, channels = w.shape()[1], outputs = y.shape()[1] / groups;
+  const int64_t inner = channels * windows.y.window * windows.x.window;
+  const int64_t plane = windows.y.in * windows.x.in, places = windows.y.out * windows.x.out;
+  constexpr int64_t kMostInner = 1 << 14;  // longer sums lose digits
+  if (inner > kMostInner) return false;
+  const auto is_plain = [](const vector::Windows::Axis& axis) {
+    return axis.window == 1 && axis.stride == 1 && axis.before == 0 && axis.in == axis.out;
+  };
+  const float *from = x.data<float>().data(), *weights = w.data<float>().data();
+  const float* starts = bias ? bias->data<float>().data() : nullptr;
+  float* to = y.mutable_data<float>().data();
+  for (int64_t i = 0; i < x.shape()[0] * groups; ++i) {
+    const int64_t group = i % groups;
+    const vector::Unfold unfold{from + i * channels * plane, windows};
+    float* c = to + i * outputs * places;
+    const FinishChannels finish{engine.elementwise, activation,
+                                starts ? starts + group * outputs : nullptr, c, places};
+    vector::Product product{.rows = outputs,
+                            .columns = places,
+                            .inner = inner,
+                            .a = {weights + group * outputs * inner, inner, 1},
+                            .b = {unfold.x, plane, 1},
+                            .c = c,
+                            .c_row = places};
+    if (!is_plain(windows.x) || !is_plain(windows.y)) {
+      product.read_b = engine.unfold;
+      product.read_context = &unfold;
+    }
+    if (bias || activation) {
+      product.finish = FinishChannels::run;
+      product.context = &finish;
+    }
+    vector::multiply(product, engine.gemm, engine.team);
+  }
   return true;
 }
 

@@ -10,6 +10,12 @@ namespace rlx {
 bool convolve_depthwise(const CpuEngine& engine, const Tensor& x, const Tensor& w,
                         const Tensor* bias, const ConvolutionWindow& window, Tensor& y);
 
+// As a product of the windows with what each of their taps meets. The activation, which may be
+// null, is applied to what is finished.
+bool convolve_as_product(const CpuEngine& engine, const Tensor& x, const Tensor& w,
+                         const Tensor* bias, const ConvolutionWindow& window,
+                         vector::Elementwise::Function activation, Tensor& y);
+
 struct PoolOptions {
   Shape extents = {};  // of the window
   ConvolutionWindow window = {};
