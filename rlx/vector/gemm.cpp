@@ -93,15 +93,16 @@ void few_rows_across(const Product& p, Range rows, Range columns) {
 void run_block(const Product& p, Range rows, Range panels) {
   alignas(64) float own[kInnerBlock * kPanel];
   const int64_t width = (p.columns + kPanel - 1) / kPanel * kPanel;
-  int64_t first = 0;
-  do {  // once at least: the sums of nothing are what they begin with
+  for (int64_t first = 0; first < p.inner; first += kInnerBlock) {
     const int64_t block = std::min(kInnerBlock, p.inner - first);
     const bool last = first + block == p.inner;
     for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
       const int64_t column = panel * kPanel, columns = std::min(kPanel, p.columns - column);
       const float* b = own;
       PrefetchNext prefetch{nullptr, block * kPanel * 4};
-      if (!p.packed_b) {
+      if (p.read_b) {
+        p.read_b(p.read_context, {first, first + block}, {column, column + columns}, kPanel, own);
+      } else if (!p.packed_b) {
         pack_panel(p.b.data + first * p.b.row + column * p.b.column, p.b.row, p.b.column, block,
                    columns, own);
       } else {
@@ -124,8 +125,7 @@ void run_block(const Product& p, Range rows, Range panels) {
                 rows.count(), prefetch);
       if (last && p.finish) p.finish(p.context, rows, {column, column + columns});
     }
-    first += block;
-  } while (first < p.inner);
+  }
 }
 
 // The inner dimension in parts whose products are added as f64.
@@ -162,16 +162,16 @@ void run_long(const Product& p, Range rows, Range panels) {
 void run(const Product& p, Range rows, Range panels) {
   const Range columns{panels.begin * kPanel, std::min(panels.end * kPanel, p.columns)};
   if (rows.count() <= 0 || columns.count() <= 0) return;
-  if (p.inner == 0) {  // a and b have no memory then
+  if (p.inner == 0) {  // the sums of nothing
     for (int64_t r = rows.begin; r < rows.end; ++r)
       for (int64_t j = columns.begin; j < columns.end; ++j)
-        p.c[r * p.c_row + j] = p.start ? p.start[r * p.start_row + j] : 0.0f;
+        p.c[r * p.c_row + j] = p.start ? p.start[r * p.start_row + j] : 0;
     if (p.finish) p.finish(p.context, rows, columns);
     return;
   }
   const bool across = p.b.row == 1 && p.a.column == 1,
              along = p.b.column == 1 && p.inner <= kLongest;
-  if (!p.packed_b && rows.count() < kTileRows && (along || across)) {
+  if (!p.packed_b && !p.read_b && rows.count() < kTileRows && (along || across)) {
     across ? few_rows_across(p, rows, columns) : few_rows_along(p, rows, columns);
     if (p.finish) p.finish(p.context, rows, columns);
     return;
@@ -181,7 +181,8 @@ void run(const Product& p, Range rows, Range panels) {
   const int64_t height =
       ((rows.count() + blocks - 1) / blocks + kTileRows - 1) / kTileRows * kTileRows;
   for (int64_t r = rows.begin; r < rows.end; r += height)
-    (p.inner > kLongest ? run_long : run_block)(p, {r, std::min(r + height, rows.end)}, panels);
+    (p.inner > kLongest && !p.read_b ? run_long : run_block)(p, {r, std::min(r + height, rows.end)},
+                                                             panels);
 }
 
 Gemm make() { return {.panel_columns = kPanel, .tile_rows = kTileRows, .pack = pack, .run = run}; }

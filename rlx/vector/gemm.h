@@ -23,8 +23,12 @@ struct Product {
   int64_t rows = 0, columns = 0, inner = 0;
   Matrix a = {};                    // [rows, inner]
   const float* packed_b = nullptr;  // [inner, columns], made by pack; else
-  Matrix b = {};                    // as it lies
-  float* c = nullptr;               // [rows, columns]
+  Matrix b = {};                    // as it lies, or
+  // what writes a part of it: [inner, panel] into `to`, 0 in the columns that are not there.
+  using Read = void (*)(const void* context, Range inner, Range columns, int64_t panel, float* to);
+  Read read_b = nullptr;
+  const void* read_context = nullptr;
+  float* c = nullptr;  // [rows, columns]
   int64_t c_row = 0;
   // What the sums begin with: null is 0, a row step of 0 a bias, c itself adds to it.
   const float* start = nullptr;

@@ -1,7 +1,9 @@
 // How a window moves over [B, C, spatial..], one number per spatial axis.
 #pragma once
 
-#include "rlx/tensor/type.h"
+#include <optional>
+
+#include "rlx/tensor/attrs.h"
 
 namespace rlx::detail {
 
@@ -10,5 +12,8 @@ struct ConvolutionWindow {
   int64_t groups = 1;
   bool transposed = false;
 };
+
+// None where the attributes leave the pads to expressions or to the shapes.
+std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes);
 
 }  // namespace rlx::detail

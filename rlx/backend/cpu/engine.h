@@ -11,6 +11,8 @@
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
+#include "rlx/vector/unfold.h"
+#include "rlx/vector/windows.h"
 
 namespace rlx::detail {
 
@@ -22,7 +24,9 @@ struct CpuEngine {
         rows(vector::rows(isa)),
         reductions(vector::reductions(isa)),
         gemm(vector::gemm(isa)),
-        attention(vector::attention(isa)) {}
+        attention(vector::attention(isa)),
+        windows(vector::window_functions(isa)),
+        unfold(vector::unfold(isa)) {}
 
   mutable vector::Team team;
   const vector::Elementwise elementwise;
@@ -30,6 +34,8 @@ struct CpuEngine {
   const vector::Reductions reductions;
   const vector::Gemm gemm;
   const vector::Attention attention;
+  const vector::WindowFunctions windows;
+  const vector::Product::Read unfold;
 
   // Elements of a simple pass that are worth handing to another thread.
   static constexpr int64_t kGrain = 1 << 14;

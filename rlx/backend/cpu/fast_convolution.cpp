@@ -6,19 +6,18 @@
 #include <optional>
 
 #include "rlx/backend/cpu/fast_loops.h"
+#include "rlx/backend/cpu/fast_windows.h"
 #include "rlx/backend/cpu/onednn.h"
 
 namespace rlx::detail {
-namespace {
 
-// None where the node leaves its pads to expressions or to the shapes.
 std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes) {
   const bool transposed = attrs.has("output_shape");
   if (!attrs.get<std::string>("auto_pad").empty() ||
       (transposed && !attrs.get<Ints>("output_shape").empty()))
     return std::nullopt;
   ConvolutionWindow window{Shape(axes, 1), Shape(axes, 1), Shape(axes, 0),
-                           attrs.get<int64_t>("groups"), transposed};
+                           attrs.has("groups") ? attrs.get<int64_t>("groups") : 1, transposed};
   for (const auto& [name, attr] : attrs) {
     Shape* into = name == "strides"     ? &window.strides
                   : name == "dilations" ? &window.dilations
@@ -31,6 +30,8 @@ std::optional<ConvolutionWindow> window_of(const Attrs& attrs, size_t axes) {
   }
   return window;
 }
+
+namespace {
 
 // Entries [first, first + count) of an axis that nothing but ones comes before.
 Tensor entries(const Tensor& x, size_t axis, int64_t first, int64_t number) {
@@ -53,6 +54,12 @@ class ConvolutionKernel : public image::CallKernel {
     if (x.shape().size() < 3) return false;
     if (!window_) window_ = window_of(attrs_, x.shape().size() - 2);
     if (!window_) return false;
+    const vector::Elementwise::Function function =
+        options_.activation ? engine_->elementwise.*options_.activation : nullptr;
+    const bool alone = convolve_small(x, w, bias, *window_, y) ||
+                       convolve_depthwise(*engine_, x, w, bias, *window_, y);
+    if (alone) activate(function, y);
+    if (alone || convolve_as_product(*engine_, x, w, bias, *window_, function, y)) return true;
     if (!cut_already(x, w, bias, y)) cut(x, w, bias, y);
     std::atomic<bool> done = true;
     engine_->team.run(static_cast<int64_t>(parts_.size()), 1, [&](int64_t begin, int64_t end) {
@@ -70,10 +77,17 @@ class ConvolutionKernel : public image::CallKernel {
     OneDnn onednn = {};
   };
 
+  void activate(vector::Elementwise::Function function, Tensor& y) const {
+    if (!function) return;
+    float* data = y.mutable_data<float>().data();
+    engine_->team.run(y.count(), CpuEngine::kGrain, [&](int64_t begin, int64_t end) {
+      function(data + begin, data + begin, end - begin);
+    });
+  }
+
   bool run(Part& part) {
     const Tensor* bias = part.has_bias ? &part.bias : nullptr;
-    if (!convolve_small(part.x, part.w, bias, part.window, part.y) &&
-        !part.onednn.convolution(part.x, part.w, options_.keeps_weights, bias, part.window, part.y))
+    if (!part.onednn.convolution(part.x, part.w, options_.keeps_weights, bias, part.window, part.y))
       return false;
     if (!options_.activation) return true;
     float* data = part.y.mutable_data<float>().data();

@@ -11,6 +11,7 @@
 #include "rlx/backend/cpu/fast_loops.h"
 #include "rlx/backend/cpu/fast_products.h"
 #include "rlx/backend/cpu/fast_rows.h"
+#include "rlx/backend/cpu/fast_windows.h"
 #include "rlx/backend/cpu/onednn.h"
 
 namespace rlx::detail {
@@ -180,6 +181,21 @@ Kernel concat(const image::Call& call, const image::Image& /*image*/, const CpuE
 Kernel gather(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
   return gather_kernel(engine, call.attrs.get<int64_t>("axis"));
 }
+template <PoolOptions::Kind kind>
+Kernel pool(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
+  const auto& extents = call.attrs.get<Ints>("window");
+  const auto window = window_of(call.attrs, extents.size());
+  constexpr bool averages = kind == PoolOptions::Kind::average;
+  if (!window || (!averages && is_read(call, 1, image))) return nullptr;  // the indices are wanted
+  PoolOptions options{
+      .extents = Shape(extents.begin(), extents.end()), .window = *window, .kind = kind};
+  if (averages) options.counts_pads = call.attrs.get<bool>("count_include_pad");
+  for (const auto& [name, attr] : call.attrs)
+    if (const Ints* pads = std::get_if<Ints>(&attr.variant());
+        name == "pads" && pads && !pads->empty())
+      options.pads_after.assign(pads->begin() + static_cast<int64_t>(extents.size()), pads->end());
+  return pool_kernel(engine, std::move(options));
+}
 Kernel matmul(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
   return product_kernel(engine, {.transpose_a = call.attrs.get<bool>("transpose_a"),
                                  .transpose_b = call.attrs.get<bool>("transpose_b"),
@@ -206,6 +222,7 @@ using vector::Binary, vector::Elementwise, vector::Fold;
 constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
     {"attention", attention},
+    {"average_pool", pool<PoolOptions::Kind::average>},
     {"clip", clip},
     {"concat", concat},
     {"cos", unary<&Elementwise::cos>},
@@ -223,6 +240,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"log_softmax", softmax<true>},
     {"matmul", matmul},
     {"max", binary<Binary::max>},
+    {"max_pool", pool<PoolOptions::Kind::highest>},
     {"mean", reduction<Fold::mean>},
     {"mean_square", reduction<Fold::mean_square>},
     {"min", binary<Binary::min>},
