@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include "rlx/backend/cpu/nest.h"
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
 #include "rlx/vector/elementwise.h"
@@ -66,8 +67,8 @@ inline const float* floats_of(const image::Argument& x) {
 inline const std::byte* bytes_of(const image::Argument& x) {
   return x.tensor.bytes().data() + (x.is_view ? x.offset * bytes_of(x.tensor.dtype()) : 0);
 }
-inline Shape strides_of(const image::Argument& x) {
-  return x.is_view ? x.strides : strides_of(x.shape);
+inline Extents strides_of(const image::Argument& x) {
+  return x.is_view ? Extents(x.strides) : Extents::row_major(x.shape);
 }
 // The same operand, row after row.
 image::Argument without_view(const image::Argument& x, const CpuEngine& engine);

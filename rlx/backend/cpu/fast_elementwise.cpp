@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_elementwise.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "rlx/backend/cpu/nest.h"
 
@@ -13,8 +14,9 @@ bool run_unary(const CpuEngine& engine, const image::Argument& given, Tensor& re
                const Function& function) {
   if (!is_f32(given) || result.dtype() != DType::f32) return false;
   if (result.count() == 0) return true;
-  const image::Argument x = without_view(given, engine);
-  const float* from = floats_of(x);
+  const float* from = floats_of(given);
+  std::optional<image::Argument> copy;  // of a view
+  if (given.is_view) from = floats_of(copy.emplace(without_view(given, engine)));
   float* to = result.mutable_data<float>().data();
   engine.team.run(result.count(), CpuEngine::kGrain, [&](int64_t begin, int64_t end) {
     function(from + begin, to + begin, end - begin);

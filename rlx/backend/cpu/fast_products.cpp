@@ -8,7 +8,7 @@ namespace {
 using image::Argument;
 
 // Where the matrices of a batch begin, in an operand whose batch dims broadcast to the result's.
-int64_t start_of(const Argument& x, const Shape& strides, const Shape& batch, int64_t index) {
+int64_t start_of(const Argument& x, const Extents& strides, const Extents& batch, int64_t index) {
   const size_t own = x.shape.size() - 2;
   int64_t start = 0;
   for (size_t d = batch.size(); d-- > 0; index /= batch[d])
@@ -44,13 +44,13 @@ class ProductKernel : public image::CallKernel {
         result.dtype() != DType::f32 || a.shape.size() < 2 || b.shape.size() < 2)
       return false;
     if (result.count() == 0) return true;
-    const Shape a_strides = strides_of(a), b_strides = strides_of(b);
+    const Extents a_strides = strides_of(a), b_strides = strides_of(b);
     const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
     const size_t a_row = options_.transpose_a ? a_last : a_last - 1,
                  b_row = options_.transpose_b ? b_last : b_last - 1;
-    Shape batch = result.shape();
+    Extents batch = result.shape();
     batch.resize(batch.size() - 2);
-    int64_t matrices = count(batch);
+    int64_t matrices = batch.product();
     float* c = result.mutable_data<float>().data();
     vector::Product product{
         .rows = a.shape[a_row],
@@ -114,7 +114,7 @@ class ProductKernel : public image::CallKernel {
 
  private:
   // The batch of a is more rows of one matrix.
-  static bool rows_run_on(const Argument& a, const Shape& strides, size_t row) {
+  static bool rows_run_on(const Argument& a, const Extents& strides, size_t row) {
     if (row + 2 != a.shape.size()) return false;  // transposed
     int64_t expected = strides[row] * a.shape[row];
     for (size_t d = row; d-- > 0; expected *= a.shape[d])

@@ -26,7 +26,7 @@ int64_t product(const Shape& shape, size_t begin, size_t end) {
 // From row to row, where the axes before `axis` run through memory with one step and those from it
 // on lie side by side; none where they do not.
 std::optional<int64_t> row_step(const image::Argument& x, size_t axis) {
-  const Shape strides = strides_of(x);
+  const Extents strides = strides_of(x);
   int64_t expected = 1, step = 0;
   bool first = true;
   for (size_t d = x.shape.size(); d-- > 0;) {

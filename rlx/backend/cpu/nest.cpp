@@ -7,7 +7,7 @@ bool Nest::make(const std::vector<image::Argument>& operands, const Shape& resul
   std::array<std::array<int64_t, kMostOperands>, kMostLoops> steps = {};
   for (size_t k = 0; k < operands.size(); ++k) {
     const image::Argument& x = operands[k];
-    const Shape strides = x.is_view ? x.strides : strides_of(x.shape);
+    const Extents strides = x.is_view ? Extents(x.strides) : Extents::row_major(x.shape);
     if (x.shape.size() > result.size()) return false;
     const size_t front = result.size() - x.shape.size();
     for (size_t d = 0; d < x.shape.size(); ++d) {
