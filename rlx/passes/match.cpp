@@ -424,7 +424,34 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+// Told at a glance, since nearly every node is the root of nothing.
+bool may_be_root(const Pattern& pattern, const OpDef* op) {
+  const Part& part = *pattern.part();
+  const Known& k = known();
+  const auto is_one_of = [&](std::initializer_list<const OpDef*> ops) {
+    return std::find(ops.begin(), ops.end(), op) != ops.end();
+  };
+  switch (part.kind) {
+    case Kind::op:
+      return part.op == op;
+    case Kind::either:
+      return std::any_of(part.operands.begin(), part.operands.end(),
+                         [&](const Pattern& each) { return may_be_root(each, op); });
+    case Kind::product:
+      return is_one_of({&k.mul, &k.div, &k.neg, &k.pow, &k.sqrt, &k.rsqrt, &k.reciprocal});
+    case Kind::sum:
+      return is_one_of({&k.add, &k.sub, &k.neg});
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Value root) {
+  if (!may_be_root(pattern, root.producer().op.get())) return std::nullopt;
   Match found;
   const bool fits = Search(graph).fits(pattern, root, found, [&](Match& whole) {
     return std::all_of(whole.nodes.begin(), whole.nodes.end(), [&](int node) {

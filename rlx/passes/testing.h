@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <regex>
+#include <set>
 
 #include "rlx/conformance/disagreement.h"
 #include "rlx/conformance/random.h"
@@ -69,17 +70,30 @@ inline std::string after_pass(const Pass& pass, const std::string& source) {
   return result;
 }
 
-// The ops that compute something at every run, in order: "matmul add".
-inline std::string ops_after(const Pass& pass, const Graph& graph) {
+// Names of ops, however they are ordered: in which order two operands are made is the compiler's
+// choice.
+struct OpNames : std::multiset<std::string> {
+  OpNames() = default;
+  OpNames(const std::string& list) {  // NOLINT(google-explicit-constructor)
+    std::istringstream words(list);
+    for (std::string word; words >> word;) insert(word);
+  }
+  friend std::ostream& operator<<(std::ostream& out, const OpNames& names) {
+    return out << joined(names, " ");
+  }
+};
+
+// The ops that compute something at every run: "matmul add".
+inline OpNames ops_after(const Pass& pass, const Graph& graph) {
   const Graph after = after_pass(pass, graph);
-  std::string names;
+  OpNames names;
   std::vector<bool> once;
   for (const Node& node : after.nodes()) {
     bool fixed = is_weight(node) || is_constant(node) || (!is_source(node) && !node.inputs.empty());
     for (const Value& input : node.inputs)
       fixed &= !input.present() || once[static_cast<size_t>(input.node)];
     once.push_back(fixed);
-    if (!fixed && !is_source(node)) names += (names.empty() ? "" : " ") + node.op->name;
+    if (!fixed && !is_source(node)) names.insert(node.op->name);
   }
   return names;
 }
