@@ -115,6 +115,14 @@ TEST(FoldScales, WhatIsNoWeightStays) {
             OpNames("conv batch_norm"));
 }
 
+TEST(FoldScales, AWeightThatIsDecodedAtEveryRunStays) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 64}));
+  const Value bytes = graph.weight("w", some_tensor(DType::i8, {64, 64}, 1));
+  graph.output("y", matmul(x, cast(bytes, DType::f32)) * graph.weight("s", some_tensor({64})));
+  EXPECT_EQ(ops_after(fold_scales, graph), OpNames("cast matmul mul"));
+}
+
 TEST(FoldScales, AScaleAlongPositionsStays) {
   Net net(f32({2, 3, 5, 5}));
   EXPECT_EQ(net.folded(conv(net.x, net.weight("w", {5, 3, 1, 1})) * net.weight("s", {5})),

@@ -140,6 +140,28 @@ double Match::number(const Pattern& pattern) const {
   return *found;
 }
 
+namespace {
+
+// Does a node make more bytes than it reads, or a number of them that only a run knows? What would
+// take more memory when it is kept is computed at every run: a weight that is decoded, for one.
+bool enlarges(const Node& node) {
+  constexpr int64_t kSmall = 4096;
+  int64_t read = 0, written = 0;
+  const auto bytes = [](const TensorType& type) {
+    return count(concrete(type.shape)) * info(type.dtype).bytes;
+  };
+  for (const TensorType& type : node.types) {
+    if (!is_concrete(type.shape)) return true;
+    written += bytes(type);
+  }
+  if (is_source(node)) return false;
+  for (const Value& input : node.inputs)
+    if (input.present() && is_concrete(input.shape())) read += bytes(input.type());
+  return written > std::max(read, kSmall);
+}
+
+}  // namespace
+
 MatchGraph::MatchGraph(const Graph& graph)
     : graph_(graph),
       once_(graph.nodes().size()),
@@ -153,8 +175,7 @@ MatchGraph::MatchGraph(const Graph& graph)
       fixed &= bool(once_[size_t(input.node)]);
       readers_[size_t(input.node)].push_back(static_cast<int>(at));
     }
-    for (const TensorType& type : node.types) fixed &= is_concrete(type.shape);
-    once_[at] = fixed;
+    once_[at] = fixed && !enlarges(node);
   }
   for (const GraphOutput& output : graph.outputs()) kept_[size_t(output.value.node)] = true;
   for (const StateUpdate& update : graph.updates()) kept_[size_t(update.next.node)] = true;

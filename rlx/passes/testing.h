@@ -12,6 +12,7 @@
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops.h"
+#include "rlx/passes/match.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {
@@ -86,15 +87,11 @@ struct OpNames : std::multiset<std::string> {
 // The ops that compute something at every run: "matmul add".
 inline OpNames ops_after(const Pass& pass, const Graph& graph) {
   const Graph after = after_pass(pass, graph);
+  const MatchGraph known(after);
   OpNames names;
-  std::vector<bool> once;
-  for (const Node& node : after.nodes()) {
-    bool fixed = is_weight(node) || is_constant(node) || (!is_source(node) && !node.inputs.empty());
-    for (const Value& input : node.inputs)
-      fixed &= !input.present() || once[static_cast<size_t>(input.node)];
-    once.push_back(fixed);
-    if (!fixed && !is_source(node)) names.insert(node.op->name);
-  }
+  for (int at = 0; at < static_cast<int>(after.nodes().size()); ++at)
+    if (!is_source(after.node(at)) && !known.is_once(after.value(at)))
+      names.insert(after.node(at).op->name);
   return names;
 }
 
