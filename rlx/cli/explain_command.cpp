@@ -4,6 +4,7 @@
 #include "rlx/cli/load_graph.h"
 #include "rlx/cli/table.h"
 #include "rlx/ir/text.h"
+#include "rlx/passes/match.h"
 #include "rlx/passes/passes.h"
 #include "rlx/runtime/program.h"
 
@@ -16,11 +17,13 @@ struct ExplainFlags {
   bool text = false;
 };
 
-// How many nodes compute something, by op; those of bodies too.
+// How many nodes compute something at every run, by op; those of bodies too.
 using OpCounts = std::map<std::string, int64_t>;
 void count_ops(const Graph& graph, OpCounts& counts) {
-  for (const Node& node : graph.nodes()) {
-    if (!is_source(node)) ++counts[node.op->name];
+  const MatchGraph known(graph);
+  for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at) {
+    const Node& node = graph.node(at);
+    if (!is_source(node) && !known.is_once(graph.value(at))) ++counts[node.op->name];
     for (const auto& [name, attr] : node.attrs)
       if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) count_ops(**body, counts);
   }

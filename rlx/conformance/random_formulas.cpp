@@ -165,7 +165,7 @@ void norm_step(RandomPool& p) {
   const DType narrow = x.dtype();
   const bool widens = p.random.chance(0.3);
   if (widens) x = cast(x, DType::f32);
-  const Ints axes = norm_axes(p, x);
+  const Ints axes = norm_axes(p, x), again = p.random.chance(0.15) ? norm_axes(p, x) : axes;
   Value y;
   if (p.random.chance(0.4)) {
     y = root_divided(p, x, inner(p, mean(square(p, x), axes, true)));
@@ -173,12 +173,12 @@ void norm_step(RandomPool& p) {
     const Value centre = mean(x, axes, true), distance = x - centre;
     const Value scale = product_of(p,
                                    root_divided(p, weight(p, x.dtype(), norm_weight(p, x)),
-                                                mean(square(p, distance), axes, true)),
+                                                mean(square(p, distance), again, true)),
                                    scalar(x, 1));
     y = x * scale + (weight(p, x.dtype(), norm_weight(p, x)) - centre * scale);
   } else {
     const Value distance = inner(p, x - inner(p, mean(x, axes, true)));
-    y = root_divided(p, distance, mean(square(p, distance), axes, true));
+    y = root_divided(p, distance, mean(square(p, distance), again, true));
   }
   if (widens) y = cast(y, narrow);
   if (p.random.chance(0.7)) y = product_of(p, inner(p, y), weight(p, y.dtype(), norm_weight(p, x)));
@@ -232,12 +232,23 @@ Value maybe_norm(RandomPool& p, Value y) {
   return batch_norm(y, gamma, beta, weight(p, y.dtype(), {channels}),
                     weight(p, y.dtype(), {channels}, Fill::positive), 0.1);
 }
+// What a convolution or a product is of: often new, with channels that make groups.
+Value weighed(RandomPool& p, bool window) {
+  if (p.random.chance(0.5))
+    return p
+        .choose([&](const PoolEntry& e) {
+          const int64_t axes = rank(e.value.type());
+          return is_float(e.value.dtype()) && (window ? axes == 3 || axes == 4 : axes >= 1);
+        })
+        .value;
+  Dims shape{p.random.pick(p.dims), 2 * p.random.between(1, 3)};
+  for (int64_t i = window ? p.random.between(1, 2) : 0; i > 0; --i)
+    shape.push_back(p.random.pick(p.dims));
+  return p.add_input(DType::f32, shape);
+}
 void folded_step(RandomPool& p) {
   const bool window = p.random.chance(0.6);
-  const Value x = p.choose([&](const PoolEntry& e) {
-                     const int64_t r = rank(e.value.type());
-                     return is_float(e.value.dtype()) && (window ? r == 3 || r == 4 : r >= 1);
-                   }).value;
+  const Value x = weighed(p, window);
   const size_t behind = window ? x.shape().size() - 2 : 0;
   const Value in = affine(p, x, behind);
   const Dim& channels = in.shape()[in.shape().size() - 1 - behind];

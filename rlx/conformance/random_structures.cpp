@@ -5,7 +5,9 @@
 #include <limits>
 
 #include "rlx/conformance/random_pool.h"
+#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 
 namespace rlx {
 namespace {
@@ -92,6 +94,56 @@ void written_attention_step(RandomPool& p) {
   p.keep(y, false);
 }
 
+void written_rope_step(RandomPool& p) {
+  Dims shape{p.random.pick(p.dims), p.random.pick(p.dims), p.random.pick(p.dims)};
+  const int64_t half = p.random.between(1, 4), rest = p.random.chance(0.3) ? 3 : 0;
+  shape.emplace_back(2 * half + rest);
+  const Value whole = p.add_input(DType::f32, shape);
+  const bool inside = p.random.chance(0.3);
+  const Dim& positions = shape[inside ? 1 : 2];
+  Dims of_table{positions, half};
+  if (inside) of_table.insert(of_table.begin() + 1, 1);
+  if (p.random.chance(0.3)) of_table.insert(of_table.begin(), {shape[0], Dim(1)});
+  if (of_table.size() > 4) of_table.erase(of_table.begin() + 1);
+  const Value first = p.add_input(DType::f32, of_table),
+              second = p.random.chance(0.9) ? first : p.add_input(DType::f32, of_table);
+  const Value angles = concat({first, second}, -1);
+  const Value x = rest == 0 ? whole : slice(whole, {0}, {2 * half}, {-1});
+  const int64_t cut = half > 1 && p.random.chance(0.1) ? 1 : half;
+  const Value low = slice(x, {0}, {cut}, {-1}), high = slice(x, {cut}, {2 * half}, {-1});
+  const Value turned =
+      p.random.chance(0.9) ? concat({-high, inner(p, low)}, -1) : concat({high, -low}, -1);
+  const Value y = inner(p, x * cos(angles)) + turned * sin(angles);
+  p.keep(rest == 0 ? y : concat({y, slice(whole, {2 * half}, {INT64_MAX}, {-1})}, -1), false);
+}
+
+void padded_step(RandomPool& p) {
+  Dims shape;
+  const size_t spatial = static_cast<size_t>(p.random.between(1, 2));
+  while (shape.size() < spatial + 2) shape.push_back(p.random.pick(p.dims));
+  const Value x = p.add_input(DType::f32, shape);
+  Dims pads;
+  for (size_t i = 0; i < 2 * shape.size(); ++i)
+    pads.emplace_back(i % shape.size() < 2 && !p.random.chance(0.03) ? 0 : p.random.between(0, 2));
+  if (p.random.chance(0.05)) pads.back() = -1;
+  const Value wide =
+      pad(x, pads, p.random.chance(0.1) ? "edge" : "constant", p.random.chance(0.1) ? 0.5 : 0);
+  const Ints own = p.random.chance(0.3) ? Ints(2 * spatial, 1) : Ints{};
+  const std::string automatic = own.empty() && p.random.chance(0.2) ? "same_upper" : "";
+  if (p.random.chance(0.4))
+    return p.keep(average_pool(inner(p, wide), Ints(spatial, 2),
+                               {.pads = own,
+                                .auto_pad = automatic,
+                                .ceil_mode = p.random.chance(0.2),
+                                .count_include_pad = p.random.chance(0.5)}),
+                  false);
+  Dims window{2, wide.shape()[1]};
+  for (size_t i = 0; i < spatial; ++i) window.emplace_back(p.random.between(1, 3));
+  p.keep(
+      conv(inner(p, wide), weight(p, DType::f32, window), {}, {.pads = own, .auto_pad = automatic}),
+      false);
+}
+
 void joined_step(RandomPool& p) {
   const Value x = p.any_float(1).value;
   const Dim& depth = x.shape().back();
@@ -139,7 +191,12 @@ void idle_step(RandomPool& p) {
 }  // namespace
 
 std::vector<RandomStep> random_structures() {
-  return {written_attention_step, written_attention_step, joined_step, idle_step};
+  return {written_attention_step,
+          written_attention_step,
+          written_rope_step,
+          padded_step,
+          joined_step,
+          idle_step};
 }
 
 }  // namespace rlx

@@ -24,7 +24,7 @@ struct Layer {
     return matmul(q, transpose(k, order));
   }
   Value number(double value) { return scalar(q, value); }
-  std::string found(Value scores) {
+  OpNames found(Value scores) {
     graph.output("y", matmul(softmax(scores), v));
     return ops_after(find_attention, graph);
   }
@@ -65,63 +65,65 @@ TEST(FindAttention, HeadsThatAreBroughtForwardAndBackStay) {
   const Value y = matmul(softmax(matmul(q, k) * scalar(x, 0.5)), v);
   graph.output("y", reshape(transpose(y, {0, 2, 1, 3}), Dims{"b", "s", 12}));
   EXPECT_EQ(ops_after(find_attention, graph),
-            "matmul reshape matmul reshape matmul reshape attention reshape");
+            OpNames("matmul reshape matmul reshape matmul reshape attention reshape"));
 }
 
 TEST(FindAttention, AScaleMayBeAnywhere) {
   Layer both;
   both.q = both.q * both.number(0.7);
   both.k = both.k / both.number(2);
-  EXPECT_EQ(both.found(both.dots()), "attention");
+  EXPECT_EQ(both.found(both.dots()), OpNames("attention"));
   Layer none;
-  EXPECT_EQ(none.found(none.dots()), "attention");
+  EXPECT_EQ(none.found(none.dots()), OpNames("attention"));
   Layer of_a_dim;
   const Value size = cast(squeeze(shape_of(of_a_dim.q, 3, 4), {0}), DType::f32);
-  EXPECT_EQ(of_a_dim.found(of_a_dim.dots() / sqrt(size)), "attention");
+  EXPECT_EQ(of_a_dim.found(of_a_dim.dots() / sqrt(size)), OpNames("attention"));
 }
 
 TEST(FindAttention, MasksAreBiasesOrBools) {
   Layer added;
-  EXPECT_EQ(added.found(added.graph.input("mask", f32({4, 6})) + added.dots()), "attention");
+  EXPECT_EQ(added.found(added.graph.input("mask", f32({4, 6})) + added.dots()),
+            OpNames("attention"));
   Layer seen;
   const Value mask = seen.graph.input("mask", boolean({2, 1, 4, 6}));
-  EXPECT_EQ(seen.found(where(mask, seen.dots(), seen.number(-kInfinity))), "attention");
+  EXPECT_EQ(seen.found(where(mask, seen.dots(), seen.number(-kInfinity))), OpNames("attention"));
   Layer hidden;
   const Value not_seen = hidden.graph.input("mask", boolean({4, 6}));
   EXPECT_EQ(hidden.found(where(not_seen, hidden.number(-kInfinity), hidden.dots())),
-            "not attention");
+            OpNames("not attention"));
   Layer low;
   const Value some = low.graph.input("mask", boolean({1, 1, 4, 6}));
-  EXPECT_EQ(low.found(where(some, low.dots(), low.number(-3.4028235e38))), "where attention");
+  EXPECT_EQ(low.found(where(some, low.dots(), low.number(-3.4028235e38))),
+            OpNames("where attention"));
 }
 
 TEST(FindAttention, ANumberThatIsNotLowEnoughIsNoMask) {
   Layer layer;
   const Value mask = layer.graph.input("mask", boolean({4, 6}));
   EXPECT_EQ(layer.found(where(mask, layer.dots(), layer.number(-10000))),
-            "transpose matmul where softmax matmul");
+            OpNames("transpose matmul where softmax matmul"));
 }
 
 TEST(FindAttention, ScoresMayBeCapped) {
   Layer layer;
   EXPECT_EQ(layer.found(tanh(layer.dots() / layer.number(30)) * layer.number(30) +
                         layer.graph.input("mask", f32({4, 6}))),
-            "attention");
+            OpNames("attention"));
 }
 
 TEST(FindAttention, SoftmaxMayBeWider) {
   Layer layer({2, 3, 4, 5}, {2, 3, 6, 5}, DType::f16);
   const Value weights = softmax(cast(layer.dots() * layer.number(0.4), DType::f32));
   layer.graph.output("y", matmul(cast(weights, DType::f16), layer.v));
-  EXPECT_EQ(ops_after(find_attention, layer.graph), "attention");
+  EXPECT_EQ(ops_after(find_attention, layer.graph), OpNames("attention"));
 }
 
 TEST(FindAttention, BatchesMayBeOneAxisOrNone) {
   Layer three({6, 4, 5}, {6, 7, 5});
   EXPECT_EQ(three.found(three.dots() + three.graph.input("mask", f32({6, 1, 7}))),
-            "unsqueeze unsqueeze unsqueeze unsqueeze attention squeeze");
+            OpNames("unsqueeze unsqueeze unsqueeze unsqueeze attention squeeze"));
   Layer two({4, 5}, {7, 5});
-  EXPECT_EQ(two.found(two.dots()), "unsqueeze unsqueeze unsqueeze attention squeeze");
+  EXPECT_EQ(two.found(two.dots()), OpNames("unsqueeze unsqueeze unsqueeze attention squeeze"));
 }
 
 TEST(FindAttention, RepeatedHeadsAreGroups) {
@@ -131,25 +133,27 @@ TEST(FindAttention, RepeatedHeadsAreGroups) {
   };
   layer.k = repeated(layer.k);
   layer.v = repeated(layer.v);
-  EXPECT_EQ(layer.found(layer.dots()), "attention");
+  EXPECT_EQ(layer.found(layer.dots()), OpNames("attention"));
 }
 
 TEST(FindAttention, WhatOnlyLooksLikeItStays) {
   Layer other_axis;
   other_axis.graph.output("y", matmul(softmax(other_axis.dots(), 2), other_axis.v));
-  EXPECT_EQ(ops_after(find_attention, other_axis.graph), "transpose matmul softmax matmul");
+  EXPECT_EQ(ops_after(find_attention, other_axis.graph),
+            OpNames("transpose matmul softmax matmul"));
   Layer read_twice;
   const Value weights = softmax(read_twice.dots());
   read_twice.graph.output("weights", weights);
   read_twice.graph.output("y", matmul(weights, read_twice.v));
-  EXPECT_EQ(ops_after(find_attention, read_twice.graph), "transpose matmul softmax matmul");
+  EXPECT_EQ(ops_after(find_attention, read_twice.graph),
+            OpNames("transpose matmul softmax matmul"));
   Layer broadcast({2, 3, 4, 5}, {1, 3, 6, 5});
-  EXPECT_EQ(broadcast.found(broadcast.dots()), "transpose matmul softmax matmul");
+  EXPECT_EQ(broadcast.found(broadcast.dots()), OpNames("transpose matmul softmax matmul"));
 }
 
 TEST(FindAttention, ASymbolThatMayBe1ElsewhereStays) {
   Layer layer({"a", 3, 4, 5}, {"b", 3, 6, 5});  // a run may have b = 1
-  EXPECT_EQ(layer.found(layer.dots()), "transpose matmul softmax matmul");
+  EXPECT_EQ(layer.found(layer.dots()), OpNames("transpose matmul softmax matmul"));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ struct Net {
     const std::string name = text('w', graph.nodes().size());
     return graph.weight(name, some_tensor(shape, graph.nodes().size()));
   }
-  std::string joined(const Values& results) {
+  OpNames joined(const Values& results) {
     for (const Value& result : results) graph.output(text('y', result.node), result);
     return ops_after(join_products, graph);
   }
@@ -45,34 +45,35 @@ TEST(JoinProducts, BiasesAreJoinedToo) {
   const Value q = net.weight({4, 5}), k = net.weight({4, 5}), v = net.weight({4, 6});
   const Value a = net.weight({5}), b = net.weight({5}), c = net.weight({6});
   EXPECT_EQ(net.joined({matmul(net.x, q) + a, b + matmul(net.x, k), matmul(net.x, v) + c}),
-            "matmul add slice slice slice");
+            OpNames("matmul add slice slice slice"));
   Net rows(f32({3, 4}));
   const Value w = rows.weight({5, 4}), u = rows.weight({2, 4}), d = rows.weight({5}),
               e = rows.weight({2});
   EXPECT_EQ(rows.joined({linear(rows.x, w, d, "", true), linear(rows.x, u, e, "", true)}),
-            "linear slice slice");
+            OpNames("linear slice slice"));
 }
 
 TEST(JoinProducts, AWeightMayBeWrittenDownBehindTheFirstProduct) {
   Net net(f32({3, 4}));
   const Value first = matmul(net.x, net.weight({4, 5}));
-  EXPECT_EQ(net.joined({first, matmul(net.x, net.weight({4, 5}))}), "matmul slice slice");
+  EXPECT_EQ(net.joined({first, matmul(net.x, net.weight({4, 5}))}), OpNames("matmul slice slice"));
 }
 
 TEST(JoinProducts, ThoseThatDifferStayApart) {
   Net turned(f32({3, 4}));
   const Value a = turned.weight({4, 5}), b = turned.weight({5, 4});
   EXPECT_EQ(turned.joined({matmul(turned.x, a), matmul(turned.x, b, false, true)}),
-            "matmul matmul");
+            OpNames("matmul matmul"));
   Net half(f32({3, 4}));
   const Value c = half.weight({4, 5}), d = half.weight({4, 5}), e = half.weight({5});
-  EXPECT_EQ(half.joined({matmul(half.x, c) + e, matmul(half.x, d)}), "matmul add matmul");
+  EXPECT_EQ(half.joined({matmul(half.x, c) + e, matmul(half.x, d)}), OpNames("matmul add matmul"));
   Net data(f32({3, 4}));
   const Value f = data.weight({4, 5}), g = data.graph.input("g", f32({4, 5}));
-  EXPECT_EQ(data.joined({matmul(data.x, f), matmul(data.x, g)}), "matmul matmul");
+  EXPECT_EQ(data.joined({matmul(data.x, f), matmul(data.x, g)}), OpNames("matmul matmul"));
   Net values(f32({3, 4}));
   const Value h = values.weight({4, 5}), i = values.weight({4, 5});
-  EXPECT_EQ(values.joined({matmul(values.x, h), matmul(exp(values.x), i)}), "matmul exp matmul");
+  EXPECT_EQ(values.joined({matmul(values.x, h), matmul(exp(values.x), i)}),
+            OpNames("matmul exp matmul"));
 }
 
 TEST(JoinProducts, AWeightThatIsReadElsewhereIsNotCopied) {
@@ -80,14 +81,14 @@ TEST(JoinProducts, AWeightThatIsReadElsewhereIsNotCopied) {
   const Value a = net.weight({4, 5}), b = net.weight({4, 5});
   net.graph.output("weight", a);
   net.graph.output("sum", exp(a));
-  EXPECT_EQ(net.joined({matmul(net.x, a), matmul(net.x, b)}), "matmul matmul");
+  EXPECT_EQ(net.joined({matmul(net.x, a), matmul(net.x, b)}), OpNames("matmul matmul"));
 }
 
 TEST(JoinProducts, AProductThatIsReadBesideItsBiasKeepsIt) {
   Net net(f32({3, 4}));
   const Value a = net.weight({4, 5}), b = net.weight({4, 5}), c = net.weight({5});
   const Value y = matmul(net.x, a);
-  EXPECT_EQ(net.joined({y, y + c, matmul(net.x, b)}), "matmul slice slice add");
+  EXPECT_EQ(net.joined({y, y + c, matmul(net.x, b)}), OpNames("matmul slice slice add"));
 }
 
 }  // namespace

@@ -141,6 +141,28 @@ double Match::number(const Pattern& pattern) const {
   return *found;
 }
 
+namespace {
+
+// Does a node make more bytes than it reads, or a number of them that only a run knows? What would
+// take more memory when it is kept is computed at every run: a weight that is decoded, for one.
+bool enlarges(const Node& node) {
+  constexpr int64_t kSmall = 4096;
+  int64_t read = 0, written = 0;
+  const auto bytes = [](const TensorType& type) {
+    return count(concrete(type.shape)) * info(type.dtype).bytes;
+  };
+  for (const TensorType& type : node.types) {
+    if (!is_concrete(type.shape)) return true;
+    written += bytes(type);
+  }
+  if (is_source(node)) return false;
+  for (const Value& input : node.inputs)
+    if (input.present() && is_concrete(input.shape())) read += bytes(input.type());
+  return written > std::max(read, kSmall);
+}
+
+}  // namespace
+
 MatchGraph::MatchGraph(const Graph& graph)
     : graph_(graph),
       once_(graph.nodes().size()),
@@ -154,8 +176,7 @@ MatchGraph::MatchGraph(const Graph& graph)
       fixed &= bool(once_[size_t(input.node)]);
       readers_[size_t(input.node)].push_back(static_cast<int>(at));
     }
-    for (const TensorType& type : node.types) fixed &= is_concrete(type.shape);
-    once_[at] = fixed;
+    once_[at] = fixed && !enlarges(node);
   }
   for (const GraphOutput& output : graph.outputs()) kept_[size_t(output.value.node)] = true;
   for (const StateUpdate& update : graph.updates()) kept_[size_t(update.next.node)] = true;
@@ -425,7 +446,34 @@ class Search {
 
 }  // namespace
 
+namespace {
+
+// Told at a glance, since nearly every node is the root of nothing.
+bool may_be_root(const Pattern& pattern, const OpDef* op) {
+  const Part& part = *pattern.part();
+  const Known& k = known();
+  const auto is_one_of = [&](std::initializer_list<const OpDef*> ops) {
+    return std::find(ops.begin(), ops.end(), op) != ops.end();
+  };
+  switch (part.kind) {
+    case Kind::op:
+      return part.op == op;
+    case Kind::either:
+      return std::any_of(part.operands.begin(), part.operands.end(),
+                         [&](const Pattern& each) { return may_be_root(each, op); });
+    case Kind::product:
+      return is_one_of({&k.mul, &k.div, &k.neg, &k.pow, &k.sqrt, &k.rsqrt, &k.reciprocal});
+    case Kind::sum:
+      return is_one_of({&k.add, &k.sub, &k.neg});
+    default:
+      return true;
+  }
+}
+
+}  // namespace
+
 std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Value root) {
+  if (!may_be_root(pattern, root.producer().op.get())) return std::nullopt;
   Match found;
   const bool fits = Search(graph).fits(pattern, root, found, [&](Match& whole) {
     return std::all_of(whole.nodes.begin(), whole.nodes.end(), [&](int node) {

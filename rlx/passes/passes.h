@@ -15,7 +15,9 @@ extern const Pass merge_transposes;
 extern const Pass simplify;
 extern const Pass find_activations;
 extern const Pass find_norms;
+extern const Pass find_rope;
 extern const Pass find_attention;
+extern const Pass fold_pads;
 extern const Pass fold_scales;
 extern const Pass join_products;
 

@@ -16,7 +16,9 @@ std::vector<const Pass*> pass_pipeline() {
       &common_values,     //
       &find_activations,  //
       &find_norms,        //
+      &find_rope,         //
       &find_attention,    //
+      &fold_pads,         //
       &fold_scales,       //
       &join_products,     //
       &simplify,          //

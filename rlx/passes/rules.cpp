@@ -69,8 +69,18 @@ std::optional<Value> replacement(const Rule& rule, const Match& match, const Mat
   return value;
 }
 
-PassResult sweep(const Graph& graph, const Rules& rules) {
-  const MatchGraph from(graph);
+// Asked first, since making a graph again takes longer than looking through it.
+bool may_change(const MatchGraph& from, const Rules& rules) {
+  const Graph& graph = from.graph();
+  for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at)
+    for (const Rule& rule : rules)
+      if (graph.node(at).types.size() == 1 && match(from, rule.pattern, graph.value(at)))
+        return true;
+  return false;
+}
+
+PassResult sweep(const MatchGraph& from, const Rules& rules) {
+  const Graph& graph = from.graph();
   std::vector<Applied> applied;
   PassResult result{rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     if (site.node.types.size() != 1) return std::nullopt;
@@ -104,7 +114,9 @@ PassResult apply_rules(const Graph& graph, const Rules& rules) {
   constexpr int kMostSweeps = 16;  // each finds what the one before it has made
   PassResult result{graph.clone(), 0};
   for (int i = 0; i < kMostSweeps; ++i) {
-    PassResult next = sweep(result.graph, rules);
+    const MatchGraph from(result.graph);
+    if (!may_change(from, rules)) break;
+    PassResult next = sweep(from, rules);
     if (next.changes == 0) break;
     result = {dead_code.run(next.graph).graph, result.changes + next.changes};
   }

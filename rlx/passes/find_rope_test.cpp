@@ -1,0 +1,85 @@
+#include "rlx/ops/ops_core.h"
+#include "rlx/passes/testing.h"
+
+namespace rlx {
+namespace {
+
+Value rotated(Value x, int64_t half) {
+  return concat({-slice(x, {half}, {2 * half}, {-1}), slice(x, {0}, {half}, {-1})}, -1);
+}
+// Angles of positions, twice over, as exporters compute them.
+Value angles(Value positions) { return concat({positions, positions}, -1); }
+
+TEST(FindRope, IsOneOp) {
+  EXPECT_EQ(after_pass(find_rope, R"(%0 = input @"x" : f32[2, 3, s, 4]
+%1 = input @"angles" : f32[s, 2]
+%2 = concat %1, %1 axis=-1 : f32[s, 4]
+%3 = cos %2 : f32[s, 4]
+%4 = sin %2 : f32[s, 4]
+%5 = slice %0 axes=[3] ends=[2] starts=[0] steps=[1] : f32[2, 3, s, 2]
+%6 = slice %0 axes=[3] ends=[4] starts=[2] steps=[1] : f32[2, 3, s, 2]
+%7 = neg %6 : f32[2, 3, s, 2]
+%8 = concat %7, %5 axis=-1 : f32[2, 3, s, 4]
+%9 = mul %0, %3 : f32[2, 3, s, 4]
+%10 = mul %8, %4 : f32[2, 3, s, 4]
+%11 = add %9, %10 : f32[2, 3, s, 4]
+output "y" %11
+)"),
+            R"(%0 = input @"x" : f32[2, 3, s, 4]
+%1 = input @"angles" : f32[s, 2]
+%2 = concat %1, %1 axis=-1 : f32[s, 4]
+%3 = cos %2 : f32[s, 4]
+%4 = sin %2 : f32[s, 4]
+%5 = slice %3 axes=[-1] ends=[2] starts=[0] steps=ints[] : f32[s, 2]
+%6 = slice %4 axes=[-1] ends=[2] starts=[0] steps=ints[] : f32[s, 2]
+%7 = rope %0, %5, %6 interleaved=false layout="bhsd" : f32[2, 3, s, 4]
+output "y" %7
+)");
+}
+
+OpNames found(const Dims& shape, const Dims& positions, const Ints& axes, int64_t half) {
+  Graph graph;
+  const Value x = graph.input("x", f32(shape));
+  Value table = angles(graph.input("angles", f32(positions)));
+  if (!axes.empty()) table = unsqueeze(table, axes);
+  graph.output("y", x * cos(table) + rotated(x, half) * sin(table));
+  return ops_after(find_rope, graph);
+}
+
+TEST(FindRope, TablesMayBeOfABatchOrBehindHeads) {
+  EXPECT_EQ(found({2, 3, 5, 4}, {2, 5, 2}, {1}, 2),
+            OpNames("concat unsqueeze cos sin slice squeeze slice squeeze rope"));
+  EXPECT_EQ(found({2, 5, 3, 4}, {5, 2}, {1}, 2),
+            OpNames("concat unsqueeze cos sin slice squeeze slice squeeze rope"));
+  EXPECT_EQ(found({2, 3, 5, 4}, {5, 2}, {0, 1}, 2),
+            OpNames("concat unsqueeze cos sin slice squeeze slice squeeze rope"));
+}
+
+TEST(FindRope, WhatIsBehindTheTurnedPartIsLeftAlone) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3, 5, 6}));
+  const Value table = angles(graph.input("angles", f32({5, 2}))), part = slice(x, {0}, {4}, {-1});
+  graph.output(
+      "y",
+      concat({part * cos(table) + rotated(part, 2) * sin(table), slice(x, {4}, {6}, {-1})}, -1));
+  EXPECT_EQ(ops_after(find_rope, graph), OpNames("concat cos sin slice slice rope"));
+}
+
+TEST(FindRope, TablesWhoseHalvesMayDifferStay) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 5, 4})), table = graph.input("table", f32({5, 4}));
+  graph.output("y", x * cos(table) + rotated(x, 2) * sin(table));
+  EXPECT_EQ(ops_after(find_rope, graph), OpNames("cos slice neg slice concat mul sin mul add"));
+}
+
+TEST(FindRope, AnotherTurnStays) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 5, 4}));
+  const Value table = angles(graph.input("angles", f32({5, 2})));
+  const Value other = concat({slice(x, {2}, {4}, {-1}), -slice(x, {0}, {2}, {-1})}, -1);
+  graph.output("y", x * cos(table) + other * sin(table));
+  EXPECT_EQ(ops_after(find_rope, graph).count("rope"), 0u);
+}
+
+}  // namespace
+}  // namespace rlx

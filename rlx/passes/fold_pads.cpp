@@ -1,0 +1,97 @@
+// Zeros put around x before a convolution or an average become the pads that those have themselves.
+
+#include <algorithm>
+
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/views.h"
+#include "rlx/passes/passes.h"
+#include "rlx/passes/rules.h"
+
+namespace rlx {
+namespace {
+
+// The pads of the axes behind the channels as windows have them, before each and then after each;
+// none where others are padded, or not by zeros, or by what is no number.
+std::optional<Ints> zeros_around(const Node& pad) {
+  const TensorType& x = pad.inputs[0].type();
+  const auto present = [&](size_t i) { return i < pad.inputs.size() && pad.inputs[i].present(); };
+  if (pad.attrs.get<std::string>("mode") != "constant" || rank(x) < 3) return std::nullopt;
+  const std::optional<double> value =
+      present(2) ? number_of(pad.inputs[2]) : pad.attrs.get_or("value", 0.0);
+  if (value != 0) return std::nullopt;
+  Dims list;
+  if (present(1)) {
+    const Value& pads = pad.inputs[1];
+    const auto& host = pads.producer().host_values[static_cast<size_t>(pads.result)];
+    if (!host) return std::nullopt;
+    list.assign(host->elements.begin(), host->elements.end());
+  } else {
+    list = dims_attr(pad.attrs, "pads");
+  }
+  Ints axes = pad.attrs.get<Ints>("axes");
+  if (axes.empty())
+    for (int64_t d = 0; d < rank(x); ++d) axes.push_back(d);
+  const size_t spatial = x.shape.size() - 2;
+  Ints result(2 * spatial, 0);
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].is_number() || list[i].number() < 0) return std::nullopt;
+    if (list[i].is(0)) continue;
+    int64_t axis = axes[i % axes.size()];
+    axis += axis < 0 ? rank(x) : 0;
+    if (axis < 2) return std::nullopt;
+    result[static_cast<size_t>(axis) - 2 + (i < axes.size() ? 0 : spatial)] = list[i].number();
+  }
+  return result;
+}
+bool is_around(const Node& pad) { return zeros_around(pad).has_value(); }
+
+bool has_no_auto_pad(const Node& node) {
+  const std::string& mode = node.attrs.get<std::string>("auto_pad");
+  return mode.empty() || mode == "valid";
+}
+
+void add_rules(Rules& rules) {
+  const Pattern x = any(), padded = op("pad", {x}, is_around);
+  const Pattern conv = op("conv", {padded}, has_no_auto_pad);
+  const auto with_pads = [=](const Found& found, const Pattern& window) {
+    Attrs attrs = found.node(window).attrs;
+    Ints pads = *zeros_around(found.node(padded));
+    const Ints own = attrs.get<Ints>("pads");
+    for (size_t i = 0; i < own.size(); ++i) pads[i] += own[i];
+    attrs.set("pads", pads);
+    attrs.set("auto_pad", "");
+    return attrs;
+  };
+  rules.push_back({conv, [=](const Found& found) {
+                     const Value of = found[x];
+                     return of.apply(*found.node(conv).op,
+                                     {of, found.operand(conv, 1), found.operand(conv, 2)},
+                                     with_pads(found, conv));
+                   }});
+  // A mean over zeros that were elements counts them; pads of its own it must not have, too.
+  const Pattern average = op("average_pool", {padded}, [](const Node& node) {
+    const Ints& pads = node.attrs.get<Ints>("pads");
+    return has_no_auto_pad(node) && !node.attrs.get<bool>("ceil_mode") &&
+           std::all_of(pads.begin(), pads.end(), [](int64_t pad) { return pad == 0; });
+  });
+  rules.push_back({average, [=](const Found& found) {
+                     Attrs attrs = with_pads(found, average);
+                     attrs.set("count_include_pad", true);
+                     return found[x].apply(*found.node(average).op, {found[x]}, attrs);
+                   }});
+}
+
+PassResult run(const Graph& graph) {
+  static const Rules rules = [] {
+    Rules all;
+    add_rules(all);
+    return all;
+  }();
+  return apply_rules(graph, rules);
+}
+
+}  // namespace
+
+const Pass fold_pads{"fold-pads", "Folds zeros around a value into the windows that read it.", run};
+
+}  // namespace rlx
