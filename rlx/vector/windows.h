@@ -1,7 +1,8 @@
 // Windows that move over one plane [height, width] of f32: depthwise convolution and pooling.
 #pragma once
 
-#include "rlx/vector/gemm.h"  // Range
+#include "rlx/vector/isa.h"
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
 
