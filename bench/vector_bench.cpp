@@ -10,11 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/copy.h"
+#include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
+#include "rlx/vector/unfold.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -284,6 +288,170 @@ void rows_of(int64_t count, int64_t length) {
   });
 }
 
+#ifdef RLX_ONEDNN
+// In its own layouts, which somebody would have to make and to undo.
+std::vector<Contender> dnn_convolution(Dnn& dnn, int64_t channels, int64_t outputs, int64_t groups,
+                                       const Windows& w) {
+  using tag = memory::format_tag;
+  const auto any = [](memory::dims dims) {
+    return memory::desc(dims, memory::data_type::f32, tag::any);
+  };
+  const int64_t after_y = (w.y.out - 1) * w.y.stride + w.y.window - w.y.in - w.y.before,
+                after_x = (w.x.out - 1) * w.x.stride + w.x.window - w.x.in - w.x.before;
+  memory::dims taps = {outputs, channels / groups, w.y.window, w.x.window};
+  if (groups > 1) taps = {groups, outputs / groups, channels / groups, w.y.window, w.x.window};
+  const convolution_forward::primitive_desc pd({prop_kind::forward_inference,
+                                                algorithm::convolution_direct,
+                                                any({1, channels, w.y.in, w.x.in}),
+                                                any(taps),
+                                                any({1, outputs, w.y.out, w.x.out}),
+                                                {w.y.stride, w.x.stride},
+                                                {w.y.before, w.x.before},
+                                                {after_y, after_x}},
+                                               dnn.cpu);
+  memory x(pd.src_desc(), dnn.cpu), weights(pd.weights_desc(), dnn.cpu), y(pd.dst_desc(), dnn.cpu);
+  std::memset(x.get_data_handle(), 0, pd.src_desc().get_size());
+  std::memset(weights.get_data_handle(), 0, pd.weights_desc().get_size());
+  return {
+      {"dnn", [&dnn, p = convolution_forward(pd), x, weights, y] {
+         p.execute(dnn.queue, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, y}});
+       }}};
+}
+#endif
+
+Windows::Axis window_axis(int64_t in, int64_t window, int64_t stride) {
+  const int64_t before = window / 2;
+  return {in, (in + 2 * before - window) / stride + 1, window, stride, 1, before};
+}
+
+void convolutions() {
+  struct Size {
+    int64_t channels, outputs, extent, window, stride;
+  };
+#ifdef RLX_ONEDNN
+  omp_set_num_threads(1);
+  Dnn dnn;
+#endif
+  Team team(1);
+  for (const auto& [channels, outputs, extent, window, stride] : {Size{64, 64, 56, 3, 1},
+                                                                  {128, 128, 28, 3, 1},
+                                                                  {256, 256, 14, 3, 1},
+                                                                  {512, 512, 7, 3, 1},
+                                                                  {3, 64, 224, 7, 2},
+                                                                  {3, 32, 224, 3, 2},
+                                                                  {24, 144, 56, 1, 1},
+                                                                  {144, 24, 56, 1, 1},
+                                                                  {384, 64, 14, 1, 1},
+                                                                  {160, 960, 7, 1, 1}}) {
+    const Windows w{window_axis(extent, window, stride), window_axis(extent, window, stride)};
+    const int64_t inner = channels * window * window, places = w.y.out * w.x.out;
+    const std::vector<float> x = numbers(channels * extent * extent),
+                             weights = numbers(outputs * inner);
+    std::vector<float> y(static_cast<size_t>(outputs * places));
+    std::vector<Contender> contenders;
+    const Unfold context{x.data(), w};
+    for (const Isa isa : {best_isa(), Isa::avx2}) {
+      Product product{.rows = outputs,
+                      .columns = places,
+                      .inner = inner,
+                      .a = {weights.data(), inner, 1},
+                      .b = {x.data(), places, 1},
+                      .c = y.data(),
+                      .c_row = places};
+      if (window > 1) product.read_b = unfold(isa), product.read_context = &context;
+      contenders.push_back({name_of(isa), [=, &team] { multiply(product, gemm(isa), team); }});
+    }
+#ifdef RLX_ONEDNN
+    for (Contender& each : dnn_convolution(dnn, channels, outputs, 1, w))
+      contenders.push_back(std::move(each));
+#endif
+    compare("convolution " + std::to_string(window) + "x" + std::to_string(window) + " " +
+                std::to_string(channels) + ">" + std::to_string(outputs) + " at " +
+                std::to_string(extent),
+            2.0 * static_cast<double>(outputs * inner * places), "GFLOP/s", contenders);
+  }
+  for (const auto& [channels, outputs, extent, window, stride] : {Size{32, 32, 112, 3, 1},
+                                                                  {96, 96, 112, 3, 2},
+                                                                  {144, 144, 56, 3, 1},
+                                                                  {384, 384, 14, 3, 1},
+                                                                  {960, 960, 7, 3, 1}}) {
+    const Windows w{window_axis(extent, window, stride), window_axis(extent, window, stride)};
+    const std::vector<float> x = numbers(channels * extent * extent),
+                             weights = numbers(channels * 9);
+    std::vector<float> y(static_cast<size_t>(channels * w.y.out * w.x.out));
+    std::vector<Contender> contenders;
+    for (const Isa isa : {best_isa(), Isa::avx2})
+      contenders.push_back({name_of(isa), [&, isa, planes = channels] {
+                              const WindowFunctions code = window_functions(isa);
+                              std::vector<float> scratch(static_cast<size_t>(code.scratch_size(w)));
+                              for (int64_t c = 0; c < planes; ++c)
+                                code.weighted(
+                                    w, x.data() + c * w.y.in * w.x.in, weights.data() + c * 9, 0,
+                                    y.data() + c * w.y.out * w.x.out, {0, w.y.out}, scratch.data());
+                            }});
+#ifdef RLX_ONEDNN
+    for (Contender& each : dnn_convolution(dnn, channels, channels, channels, w))
+      contenders.push_back(std::move(each));
+#endif
+    compare("depthwise 3x3 " + std::to_string(channels) + " at " + std::to_string(extent),
+            18.0 * static_cast<double>(y.size()), "GFLOP/s", contenders);
+  }
+}
+
+void copies() {
+  struct Layout {
+    const char* name;
+    std::vector<int64_t> extents, from;
+  };
+  for (const Layout& layout : {Layout{"768x768 transposed", {768, 768}, {1, 768}},
+                               {"heads out of rows", {12, 128, 64}, {64, 768, 1}},
+                               {"nchw to nhwc", {56, 56, 64}, {56, 1, 3136}},
+                               {"nhwc to nchw", {64, 56, 56}, {1, 3584, 64}}}) {
+    const Shape shape(layout.extents.begin(), layout.extents.end()),
+        from(layout.from.begin(), layout.from.end());
+    const Shape to = strides_of(shape);
+    std::vector<Copy::Axis> axes;
+    for (size_t d = 0; d < shape.size(); ++d) axes.push_back({shape[d], from[d], to[d]});
+    Copy copy;
+    copy.make(axes.data(), axes.size(), 4);
+    const image::StridedCopy strided(shape, {0, from}, {0, to}, 4);
+    const std::vector<float> x = numbers(count(shape));
+    std::vector<float> y(x.size());
+    compare(std::string("copy ") + layout.name, static_cast<double>(x.size()), "elements/ns",
+            {{"vector",
+              [&] {
+                copy.run(x.data(), y.data(), {0, copy.units()});
+              }},
+             {"image::StridedCopy",
+              [&] {
+                strided.run(reinterpret_cast<const std::byte*>(x.data()),
+                            reinterpret_cast<std::byte*>(y.data()));
+              }},
+             {"memcpy", [&] { std::memcpy(y.data(), x.data(), x.size() * 4); }}});
+  }
+}
+
+void functions() {
+  const int64_t count = 1 << 14;
+  const std::vector<float> x = numbers(count);
+  std::vector<float> y(x.size());
+  const std::pair<const char*, Elementwise::Function Elementwise::*> all[] = {
+      {"exp", &Elementwise::exp},
+      {"log", &Elementwise::log},
+      {"erf", &Elementwise::erf},
+      {"tanh", &Elementwise::tanh},
+      {"sigmoid", &Elementwise::sigmoid},
+      {"gelu", &Elementwise::gelu},
+      {"gelu_quick", &Elementwise::gelu_quick},
+      {"silu", &Elementwise::silu},
+      {"sin", &Elementwise::sin}};
+  for (const auto& each : all)
+    compare(std::string("function ") + each.first, static_cast<double>(count), "elements/ns",
+            {{name_of(best_isa()),
+              [&] { (elementwise(best_isa()).*each.second)(x.data(), y.data(), count); }},
+             {"avx2", [&] { (elementwise(Isa::avx2).*each.second)(x.data(), y.data(), count); }}});
+}
+
 }  // namespace
 }  // namespace rlx::vector
 
@@ -291,6 +459,9 @@ int main(int argc, char** argv) {
   using namespace rlx::vector;
   if (argc > 1) wanted = argv[1];
   peak();
+  functions();
+  copies();
+  convolutions();
   attentions();
   rows_of(1536, 128);
   rows_of(128, 768);

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "rlx/vector/gemm.h"
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
 

@@ -5,13 +5,9 @@
 #include <cstdint>
 
 #include "rlx/vector/isa.h"
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
-
-struct Range {
-  int64_t begin = 0, end = 0;
-  int64_t count() const { return end - begin; }
-};
 
 // Element (i, j) lies at data[i * row + j * column].
 struct Matrix {

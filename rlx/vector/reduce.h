@@ -2,8 +2,8 @@
 #pragma once
 
 #include "rlx/vector/elements.h"
-#include "rlx/vector/gemm.h"
 #include "rlx/vector/isa.h"
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
 

@@ -2,6 +2,7 @@
 // holds what one tap of the window meets at every place. It is never whole in memory.
 #pragma once
 
+#include "rlx/vector/gemm.h"
 #include "rlx/vector/windows.h"
 
 namespace rlx::vector {

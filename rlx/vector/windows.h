@@ -1,14 +1,15 @@
 // Windows that move over one plane [height, width] of f32: depthwise convolution and pooling.
 #pragma once
 
-#include "rlx/vector/gemm.h"
+#include "rlx/vector/isa.h"
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
 
 struct Windows {
   struct Axis {
-    int64_t in = 1, out = 1;  // extents
-    int64_t window = 1, stride = 1, dilation = 1;
+    int64_t in = 1, out = 1;                       // extents
+    int64_t window = 1, stride = 1, dilation = 1;  // a window of 64 at most
     int64_t before = 0;  // padding in front; behind it is what the windows need
   };
   Axis y = {}, x = {};

@@ -1,10 +1,12 @@
 // What the kernels of one CPU device share: its team of threads, and the code for its processor.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
+#include <optional>
 
-#include "rlx/backend/cpu/nest.h"
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
 #include "rlx/vector/elementwise.h"
@@ -67,10 +69,29 @@ inline const float* floats_of(const image::Argument& x) {
 inline const std::byte* bytes_of(const image::Argument& x) {
   return x.tensor.bytes().data() + (x.is_view ? x.offset * bytes_of(x.tensor.dtype()) : 0);
 }
-inline Extents strides_of(const image::Argument& x) {
-  return x.is_view ? Extents(x.strides) : Extents::row_major(x.shape);
+// The strides of an operand of up to kMostAxes axes, without a place on the heap: a run that has
+// been bound allocates nothing.
+struct Steps {
+  static constexpr size_t kMostAxes = 16;
+  explicit Steps(const image::Argument& x) {
+    int64_t step = 1;
+    for (size_t d = std::min(x.shape.size(), kMostAxes); d-- > 0; step *= x.shape[d])
+      steps_[d] = x.is_view ? x.strides[d] : step;
+  }
+  int64_t operator[](size_t axis) const { return steps_[axis]; }
+
+ private:
+  std::array<int64_t, kMostAxes> steps_ = {};
+};
+inline bool has_few_axes(const image::Argument& x) { return x.shape.size() <= Steps::kMostAxes; }
+inline Shape strides_of(const image::Argument& x) {
+  return x.is_view ? x.strides : strides_of(x.shape);
 }
-// The same operand, row after row.
+// The same operand, row after row: a copy of a view, else itself.
 image::Argument without_view(const image::Argument& x, const CpuEngine& engine);
+inline const image::Argument& without_view(const image::Argument& x, const CpuEngine& engine,
+                                           std::optional<image::Argument>& copy) {
+  return x.is_view ? copy.emplace(without_view(x, engine)) : x;
+}
 
 }  // namespace rlx::detail

@@ -13,7 +13,7 @@ struct Heads {
   int64_t batches = 0, heads = 0, length = 0, size = 0;
   int64_t by_batch = 0, by_head = 0, by_row = 0, by_element = 0;
 
-  Heads(const Shape& shape, const Extents& strides, int64_t packed, bool inside) {
+  Heads(const Shape& shape, const Shape& strides, int64_t packed, bool inside) {
     if (shape.size() == 3) {
       batches = shape[0], heads = packed, length = shape[1], size = shape[2] / packed;
       by_batch = strides[0], by_head = size * strides[2], by_row = strides[1],
@@ -32,7 +32,7 @@ struct Broadcast {
   int64_t steps[4] = {};
   explicit Broadcast(const Argument& x) {
     if (!x.present) return;
-    const Extents strides = strides_of(x);
+    const Shape strides = strides_of(x);
     for (size_t d = 0; d < x.shape.size(); ++d)
       steps[d + 4 - x.shape.size()] = x.shape[d] == 1 ? 0 : strides[d];
   }
@@ -69,7 +69,7 @@ class AttentionKernel : public image::CallKernel {
     const bool inside = options_.heads_inside;
     const Heads qs(q.shape, strides_of(q), options_.heads, inside),
         ks(k.shape, strides_of(k), shared, inside), vs(v.shape, strides_of(v), shared, inside),
-        ys(result.shape(), Extents::row_major(result.shape()), options_.heads, inside);
+        ys(result.shape(), strides_of(result.shape()), options_.heads, inside);
     if (qs.size == 0 || ks.length == 0) return false;
     const float *q_data = floats_of(q), *k_data = floats_of(k), *v_data = floats_of(v);
     const float* bias_data = bias.present ? floats_of(bias) : nullptr;

@@ -74,10 +74,8 @@ bool run_concat(const CpuEngine& engine, const std::vector<Argument>& parts, Ten
   std::byte* to = y.mutable_bytes().data();
   for (const Argument& part : parts) {
     if (count(part.shape) > 0)
-      run_copy(engine,
-               make_copy(part.shape, part.is_view ? part.strides : strides_of(part.shape), strides,
-                         y.dtype()),
-               bytes_of(part), to);
+      run_copy(engine, make_copy(part.shape, strides_of(part), strides, y.dtype()), bytes_of(part),
+               to);
     to += part.shape[axis] * strides[axis] * bytes_of(y.dtype());
   }
   return true;

@@ -1,22 +1,20 @@
 #include "rlx/backend/cpu/fast_elementwise.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "rlx/backend/cpu/nest.h"
 
 namespace rlx::detail {
 namespace {
 
-using Function = std::function<void(const float* x, float* y, int64_t count)>;
-
+template <class Function>
 bool run_unary(const CpuEngine& engine, const image::Argument& given, Tensor& result,
                const Function& function) {
   if (!is_f32(given) || result.dtype() != DType::f32) return false;
   if (result.count() == 0) return true;
-  const float* from = floats_of(given);
-  std::optional<image::Argument> copy;  // of a view
-  if (given.is_view) from = floats_of(copy.emplace(without_view(given, engine)));
+  std::optional<image::Argument> copy;
+  const image::Argument& x = without_view(given, engine, copy);
+  const float* from = floats_of(x);
   float* to = result.mutable_data<float>().data();
   engine.team.run(result.count(), CpuEngine::kGrain, [&](int64_t begin, int64_t end) {
     function(from + begin, to + begin, end - begin);

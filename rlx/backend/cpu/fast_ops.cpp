@@ -271,10 +271,7 @@ image::Implementations fast_implementations(CpuEnginePtr engine) {
     table[entry.op].push_back(
         {"vector", true,
          [make = entry.make, engine](const image::Call& call, const image::Image& image) {
-           const bool many = std::any_of(call.inputs.begin(), call.inputs.end(), [](const auto& x) {
-             return x.shape.size() > Extents::kMost;
-           });
-           return many ? nullptr : make(call, image, engine);
+           return make(call, image, engine);
          }});
   for (const char* op : {"conv", "conv_transpose"})
     table[op].push_back(

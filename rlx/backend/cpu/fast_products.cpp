@@ -8,12 +8,12 @@ namespace {
 using image::Argument;
 
 // Where the matrices of a batch begin, in an operand whose batch dims broadcast to the result's.
-int64_t start_of(const Argument& x, const Extents& strides, const Extents& batch, int64_t index) {
-  const size_t own = x.shape.size() - 2;
+int64_t start_of(const Argument& x, const Steps& strides, const Shape& result, int64_t index) {
+  const size_t own = x.shape.size() - 2, axes = result.size() - 2;
   int64_t start = 0;
-  for (size_t d = batch.size(); d-- > 0; index /= batch[d])
-    if (d + own >= batch.size() && x.shape[d + own - batch.size()] != 1)
-      start += index % batch[d] * strides[d + own - batch.size()];
+  for (size_t d = axes; d-- > 0; index /= result[d])
+    if (d + own >= axes && x.shape[d + own - axes] != 1)
+      start += index % result[d] * strides[d + own - axes];
   return start;
 }
 
@@ -41,16 +41,16 @@ class ProductKernel : public image::CallKernel {
         site.inputs.size() > 2 && site.inputs[2].present ? &site.inputs[2] : nullptr;
     Tensor& result = site.results[0];
     if (!is_f32(a) || !is_f32(b) || (bias && (!is_f32(*bias) || bias->is_view)) ||
-        result.dtype() != DType::f32 || a.shape.size() < 2 || b.shape.size() < 2)
+        result.dtype() != DType::f32 || a.shape.size() < 2 || b.shape.size() < 2 ||
+        !has_few_axes(a) || !has_few_axes(b))
       return false;
     if (result.count() == 0) return true;
-    const Extents a_strides = strides_of(a), b_strides = strides_of(b);
+    const Steps a_strides(a), b_strides(b);
     const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
     const size_t a_row = options_.transpose_a ? a_last : a_last - 1,
                  b_row = options_.transpose_b ? b_last : b_last - 1;
-    Extents batch = result.shape();
-    batch.resize(batch.size() - 2);
-    int64_t matrices = batch.product();
+    int64_t matrices = 1;
+    for (size_t d = 0; d + 2 < result.shape().size(); ++d) matrices *= result.shape()[d];
     float* c = result.mutable_data<float>().data();
     vector::Product product{
         .rows = a.shape[a_row],
@@ -75,13 +75,6 @@ class ProductKernel : public image::CallKernel {
       product.finish = Finish::run;
       product.context = &finish;
     }
-    if (product.inner == 0) {  // a and b have no memory then
-      for (int64_t row = 0; row < matrices * product.rows; ++row)
-        for (int64_t k = 0; k < product.columns; ++k)
-          c[row * product.columns + k] = product.start ? product.start[k] : 0.0f;
-      if (finish.function) finish.function(c, c, result.count());
-      return true;
-    }
     if (matrices == 1) {
       vector::multiply(product, engine_->gemm, engine_->team);
       return true;
@@ -89,8 +82,8 @@ class ProductKernel : public image::CallKernel {
     const auto matrix = [&](int64_t i, const auto& multiply) {
       vector::Product each = product;
       Finish own = finish;
-      each.a.data += start_of(a, a_strides, batch, i);
-      each.b.data += start_of(b, b_strides, batch, i);
+      each.a.data += start_of(a, a_strides, result.shape(), i);
+      each.b.data += start_of(b, b_strides, result.shape(), i);
       each.c = own.c = c + i * product.rows * product.columns;
       each.context = &own;
       multiply(each);
@@ -114,7 +107,7 @@ class ProductKernel : public image::CallKernel {
 
  private:
   // The batch of a is more rows of one matrix.
-  static bool rows_run_on(const Argument& a, const Extents& strides, size_t row) {
+  static bool rows_run_on(const Argument& a, const Steps& strides, size_t row) {
     if (row + 2 != a.shape.size()) return false;  // transposed
     int64_t expected = strides[row] * a.shape[row];
     for (size_t d = row; d-- > 0; expected *= a.shape[d])

@@ -26,7 +26,7 @@ int64_t product(const Shape& shape, size_t begin, size_t end) {
 // From row to row, where the axes before `axis` run through memory with one step and those from it
 // on lie side by side; none where they do not.
 std::optional<int64_t> row_step(const image::Argument& x, size_t axis) {
-  const Extents strides = strides_of(x);
+  const Steps strides(x);
   int64_t expected = 1, step = 0;
   bool first = true;
   for (size_t d = x.shape.size(); d-- > 0;) {
@@ -49,14 +49,15 @@ int64_t row_grain(int64_t length) {
 bool run_softmax(const CpuEngine& engine, const image::Argument& given, Tensor& y,
                  int64_t axis_given, bool logarithm) {
   const auto element = element_of(given.tensor.dtype());
-  if (!element) return false;
+  if (!element || !has_few_axes(given)) return false;
   if (y.count() == 0) return true;
   const size_t axis = axis_in(axis_given, given.shape);
   const int64_t length = given.shape[axis],
                 inner = product(given.shape, axis + 1, given.shape.size()),
                 outer = product(given.shape, 0, axis);
   std::optional<int64_t> step = inner == 1 ? row_step(given, axis) : std::nullopt;
-  const image::Argument x = step ? given : without_view(given, engine);
+  std::optional<image::Argument> copy;
+  const image::Argument& x = step ? given : without_view(given, engine, copy);
   vector::Softmax softmax{.element = *element,
                           .x = bytes_of(x),
                           .y = y.mutable_bytes().data(),
@@ -89,24 +90,24 @@ bool run_softmax(const CpuEngine& engine, const image::Argument& given, Tensor& 
 bool run_norm(const CpuEngine& engine, const std::vector<image::Argument>& inputs, Tensor& y,
               int64_t axis_given, double epsilon, bool is_centred) {
   const auto element = element_of(inputs[0].tensor.dtype());
-  if (!element) return false;
+  if (!element || !has_few_axes(inputs[0])) return false;
   if (y.count() == 0) return true;
   const size_t axis = axis_in(axis_given, inputs[0].shape);
   const int64_t length = product(inputs[0].shape, axis, inputs[0].shape.size()),
                 rows = y.count() / length;
   const std::optional<int64_t> step = row_step(inputs[0], axis);
-  const image::Argument x = step ? inputs[0] : without_view(inputs[0], engine);
-  image::Argument scales[2];  // gamma and beta
-  for (size_t i = 1; i < inputs.size(); ++i)
-    if (inputs[i].present) scales[i - 1] = without_view(inputs[i], engine);
-  const auto row = [](const image::Argument& scale) {
-    return scale.present ? bytes_of(scale) : nullptr;
+  std::optional<image::Argument> copy;
+  const image::Argument& x = step ? inputs[0] : without_view(inputs[0], engine, copy);
+  std::optional<image::Argument> copies[2];  // of gamma and beta
+  const auto row = [&](size_t i) {
+    const bool given = i < inputs.size() && inputs[i].present;
+    return given ? bytes_of(without_view(inputs[i], engine, copies[i - 1])) : nullptr;
   };
   const vector::Norm norm{.element = *element,
                           .x = bytes_of(x),
                           .y = y.mutable_bytes().data(),
-                          .gamma = row(scales[0]),
-                          .beta = row(scales[1]),
+                          .gamma = row(1),
+                          .beta = row(2),
                           .length = length,
                           .x_row = step.value_or(length),
                           .y_row = length,
@@ -142,7 +143,8 @@ bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y
   for (const int64_t axis : axes) reduced[axis_in(axis, given.shape)] = true;
   Runs runs;
   if (!runs.make(given.shape, reduced)) return false;
-  const image::Argument x = without_view(given, engine);
+  std::optional<image::Argument> copy;
+  const image::Argument& x = without_view(given, engine, copy);
   vector::Reduce reduce{.fold = fold,
                         .element = *element,
                         .x = bytes_of(x),

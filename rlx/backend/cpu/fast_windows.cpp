@@ -12,7 +12,7 @@ bool make_windows(const Shape& x, const Shape& y, const Shape& extents,
                   const ConvolutionWindow& window, vector::Windows& windows) {
   const size_t axes = x.size() - 2;
   if (x.size() < 3 || axes > 2 || extents.size() != axes) return false;
-  constexpr int64_t kRows = 64, kReach = 1 << 12, kStride = 64;
+  constexpr int64_t kWindow = 64, kReach = 1 << 12, kStride = 64;
   for (size_t d = 0; d < axes; ++d) {
     vector::Windows::Axis& axis = d + 1 == axes ? windows.x : windows.y;
     axis = {x[d + 2],
@@ -21,11 +21,11 @@ bool make_windows(const Shape& x, const Shape& y, const Shape& extents,
             window.strides[d],
             window.dilations[d],
             window.pads_before[d]};
-    if (axis.window > kReach || axis.dilation > kReach || axis.stride > kStride ||
+    if (axis.window > kWindow || axis.dilation > kReach || axis.stride > kStride ||
         axis.window * axis.dilation > kReach || axis.before < 0 || axis.before > kReach)
       return false;
   }
-  return windows.y.window <= kRows;
+  return true;
 }
 
 // run(plane, rows, scratch) for all planes, or parts of them where there are few.

@@ -1,5 +1,7 @@
 #include "rlx/backend/cpu/nest.h"
 
+#include "rlx/backend/cpu/engine.h"
+
 namespace rlx::detail {
 
 bool Nest::make(const std::vector<image::Argument>& operands, const Shape& result) {
@@ -7,8 +9,8 @@ bool Nest::make(const std::vector<image::Argument>& operands, const Shape& resul
   std::array<std::array<int64_t, kMostOperands>, kMostLoops> steps = {};
   for (size_t k = 0; k < operands.size(); ++k) {
     const image::Argument& x = operands[k];
-    const Extents strides = x.is_view ? Extents(x.strides) : Extents::row_major(x.shape);
     if (x.shape.size() > result.size()) return false;
+    const Steps strides(x);
     const size_t front = result.size() - x.shape.size();
     for (size_t d = 0; d < x.shape.size(); ++d) {
       if (x.shape[d] != 1 && x.shape[d] != result[d + front]) return false;
