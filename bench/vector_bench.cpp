@@ -150,7 +150,7 @@ void products(int threads) {
   struct Size {
     int64_t m, n, k;
   };
-  for (const auto& [m, n, k] : {Size{128, 384, 384},
+  for (const Size& each_size : {Size{128, 384, 384},
                                 {128, 1536, 384},
                                 {128, 384, 1536},
                                 {128, 768, 768},
@@ -162,6 +162,7 @@ void products(int threads) {
                                 {49, 512, 512},
                                 {1, 2048, 2048},
                                 {1, 768, 768}}) {
+    const int64_t m = each_size.m, n = each_size.n, k = each_size.k;
     const std::vector<float> a = numbers(m * k), b = numbers(k * n);
     std::vector<float> c(static_cast<size_t>(m * n));
     std::vector<std::vector<float>> packs;
@@ -201,8 +202,10 @@ void attentions() {
   struct Size {
     int64_t heads, queries, keys, size;
   };
-  for (const auto& [heads, queries, keys, size] :
+  for (const Size& each_size :
        {Size{12, 128, 128, 32}, {12, 128, 128, 64}, {12, 512, 512, 64}, {32, 1, 1024, 64}}) {
+    const int64_t heads = each_size.heads, queries = each_size.queries, keys = each_size.keys,
+                  size = each_size.size;
     // Heads lie side by side in the rows of q, k, v and y.
     const int64_t row = heads * size;
     const std::vector<float> q = numbers(queries * row), k = numbers(keys * row),
@@ -333,16 +336,18 @@ void convolutions() {
   Dnn dnn;
 #endif
   Team team(1);
-  for (const auto& [channels, outputs, extent, window, stride] : {Size{64, 64, 56, 3, 1},
-                                                                  {128, 128, 28, 3, 1},
-                                                                  {256, 256, 14, 3, 1},
-                                                                  {512, 512, 7, 3, 1},
-                                                                  {3, 64, 224, 7, 2},
-                                                                  {3, 32, 224, 3, 2},
-                                                                  {24, 144, 56, 1, 1},
-                                                                  {144, 24, 56, 1, 1},
-                                                                  {384, 64, 14, 1, 1},
-                                                                  {160, 960, 7, 1, 1}}) {
+  for (const Size& each_size : {Size{64, 64, 56, 3, 1},
+                                {128, 128, 28, 3, 1},
+                                {256, 256, 14, 3, 1},
+                                {512, 512, 7, 3, 1},
+                                {3, 64, 224, 7, 2},
+                                {3, 32, 224, 3, 2},
+                                {24, 144, 56, 1, 1},
+                                {144, 24, 56, 1, 1},
+                                {384, 64, 14, 1, 1},
+                                {160, 960, 7, 1, 1}}) {
+    const int64_t channels = each_size.channels, outputs = each_size.outputs,
+                  extent = each_size.extent, window = each_size.window, stride = each_size.stride;
     const Windows w{window_axis(extent, window, stride), window_axis(extent, window, stride)};
     const int64_t inner = channels * window * window, places = w.y.out * w.x.out;
     const std::vector<float> x = numbers(channels * extent * extent),
@@ -370,11 +375,13 @@ void convolutions() {
                 std::to_string(extent),
             2.0 * static_cast<double>(outputs * inner * places), "GFLOP/s", contenders);
   }
-  for (const auto& [channels, outputs, extent, window, stride] : {Size{32, 32, 112, 3, 1},
-                                                                  {96, 96, 112, 3, 2},
-                                                                  {144, 144, 56, 3, 1},
-                                                                  {384, 384, 14, 3, 1},
-                                                                  {960, 960, 7, 3, 1}}) {
+  for (const Size& each_size : {Size{32, 32, 112, 3, 1},
+                                {96, 96, 112, 3, 2},
+                                {144, 144, 56, 3, 1},
+                                {384, 384, 14, 3, 1},
+                                {960, 960, 7, 3, 1}}) {
+    const int64_t channels = each_size.channels, outputs = each_size.outputs,
+                  extent = each_size.extent, window = each_size.window, stride = each_size.stride;
     const Windows w{window_axis(extent, window, stride), window_axis(extent, window, stride)};
     const std::vector<float> x = numbers(channels * extent * extent),
                              weights = numbers(channels * 9);
