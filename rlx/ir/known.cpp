@@ -48,7 +48,7 @@ std::vector<Tensor> results_of(const Node& node) {
     if (!input.present()) continue;
     std::optional<Tensor> known = known_tensor(input);
     if (!known) return {};
-    operands.back() = &tensors.emplace_back(std::move(*known));
+    operands.back() = &tensors.emplace_back(known->aligned());  // a file may have it anywhere
   }
   for (const TensorType& type : node.types) results.emplace_back(type.dtype, concrete(type.shape));
   const SymbolValues none;

@@ -1,7 +1,7 @@
+#include "rlx/ops/bodies.h"
 #include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_pool.h"
-#include "rlx/ops/bodies.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
@@ -11,7 +11,7 @@ OpNames folded(Value (*build)(Value), const Dims& shape = {2, 3, 5, 6}) {
   return ops_after(fold_pads, graph_of(f32(shape), build));
 }
 Value window(Value x, const Ints& pads = {}) {
-  return conv(x, constant_of(x, some_tensor({2, 3, 3, 3})), {}, {.pads = pads});
+  return conv(x, constant_beside(x, some_tensor({2, 3, 3, 3})), {}, {.pads = pads});
 }
 
 TEST(FoldPads, ZerosAreTheConvolutionsOwnPads) {
