@@ -6,6 +6,7 @@
 #include "rlx/passes/fuse.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "rlx/codegen/group.h"
@@ -286,8 +287,14 @@ class Grouping {
 // Makes the graph again with a node for each group, in an order that its edges allow.
 class Rewriting {
  public:
-  Rewriting(const Graph& from, const Grouping& grouping, const std::vector<Grouping::Group>& groups)
-      : from_(from), grouping_(grouping), groups_(groups), moved_(from.nodes().size()) {}
+  using Bodies = std::function<Graph(const Graph& body)>;
+  Rewriting(const Graph& from, const Grouping& grouping, const std::vector<Grouping::Group>& groups,
+            Bodies bodies)
+      : from_(from),
+        grouping_(grouping),
+        groups_(groups),
+        bodies_(std::move(bodies)),
+        moved_(from.nodes().size()) {}
 
   Graph run() {
     for (const auto& [name, range] : from_.symbols()) to_.symbol(name, range.high, range.low);
@@ -318,7 +325,11 @@ class Rewriting {
       return make(groups_[size_t(group)]);
     Values inputs;
     for (const Value& input : node.inputs) inputs.push_back(moved(input));
-    const Value first = to_.add(node.op, inputs, renaming_(node.attrs), node.name);
+    Attrs attrs = renaming_(node.attrs);
+    for (const auto& [name, attr] : node.attrs)
+      if (const auto* body = std::get_if<GraphPtr>(&attr.variant()))
+        attrs.set(name, std::make_shared<const Graph>(bodies_(**body)));
+    const Value first = to_.add(node.op, inputs, attrs, node.name);
     to_.set_origin(first, node.origin);
     for (size_t r = 0; r < node.types.size(); ++r)
       moved_[size_t(at)].push_back(first.of(static_cast<int>(r)));
@@ -369,6 +380,7 @@ class Rewriting {
   const Graph& from_;
   const Grouping& grouping_;
   const std::vector<Grouping::Group>& groups_;
+  Bodies bodies_;
   Graph to_;
   std::vector<Values> moved_;
   Renaming renaming_;
@@ -379,7 +391,8 @@ class Rewriting {
 Graph fuse(const Graph& graph, const DeviceTraits& traits, const Choices& choices) {
   Grouping grouping(graph, traits, choices);
   const std::vector<Grouping::Group> groups = grouping.find();
-  return Rewriting(graph, grouping, groups).run();
+  const auto bodies = [&](const Graph& body) { return fuse(body, traits, choices); };
+  return Rewriting(graph, grouping, groups, bodies).run();
 }
 
 }  // namespace rlx

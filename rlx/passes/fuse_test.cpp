@@ -4,6 +4,7 @@
 
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
+#include "rlx/ops/ops_control.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_sort.h"
 
@@ -99,6 +100,19 @@ TEST(Fuse, WhatSortsOrScattersIsNoAnchorButItsReaderIsFused) {
   const Value x = graph.input("x", kMatrix);
   graph.output("y", tanh(sort(x).values) * x);
   EXPECT_EQ(fused_ops(graph), "sort fused(tanh mul)");
+}
+
+TEST(Fuse, BodiesOfBranchesHaveGroupsToo) {
+  Graph then, otherwise, graph;
+  const Value a = then.input("x", kMatrix), b = otherwise.input("x", kMatrix);
+  then.output("y", tanh(a) * a);
+  otherwise.output("y", exp(b) + b);
+  const Value x = graph.input("x", kMatrix), go = graph.input("go", {DType::boolean, {}});
+  graph.output("y", if_else(go, {x}, std::move(then), std::move(otherwise))[0]);
+  const Graph made = fuse(graph, gpu(), {});
+  verify(made);
+  EXPECT_EQ(ops_of(*made.nodes().back().attrs.get<GraphPtr>("then")), "fused(tanh mul)");
+  EXPECT_EQ(ops_of(*made.nodes().back().attrs.get<GraphPtr>("else")), "fused(exp add)");
 }
 
 TEST(Fuse, IntegersThatShapesAreMadeOfStayOutside) {

@@ -86,6 +86,8 @@ void check(uint64_t first_seed, Seconds budget) {
   std::cout << counts.graphs << " graphs;";
   for (const auto& [name, changes] : counts.changes) std::cout << ' ' << name << ' ' << changes;
   std::cout << '\n';
+  constexpr int64_t kEnough = 300;  // graphs, among which there is something for each pass
+  if (counts.graphs < kEnough) return;
   for (const auto& [name, changes] : counts.changes)
     EXPECT_GT(changes, 0) << name << " never found anything";
 }

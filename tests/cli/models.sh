@@ -43,6 +43,13 @@ for name in "$@"; do
       { echo "$name on $device"; problem "$(grep '^rlx:' "$work/errors" || tail -n 1 "$work/errors")"; continue; }
     echo "$name on $device: $(((${EPOCHREALTIME/./} - ${start/./}) / 1000)) ms"
     node "$source/tools/models/compare.mjs" "$source/tests/models/$name.json" "$work/out" "$(tolerance_of "$name")" || failed=1
+    most=$(awk -v name="$name" '$1 == name { print $2 }' "$source/tests/models/dispatches")
+    if [ $device = lavapipe ] && [ "$most" ]; then
+      steps=$(node -e 'const { run } = JSON.parse(require("fs").readFileSync(process.argv[1]));
+        console.log(run.dispatches + run.host_steps)' "$work/report.json")
+      if [ "$steps" -gt "$most" ]; then problem "takes $steps steps, where $most were enough"; fi
+      if [ "$steps" -lt "$most" ]; then echo "  takes $steps steps: tests/models/dispatches may say so"; fi
+    fi
     if [ "$strict" ] && grep -q '"host_steps": [1-9]' "$work/report.json"; then problem "leaves steps to the host"; fi
     if [ $device = cpu ] && [[ $large != *" $name "* ]]; then
       # As rlx's own text and tensors it gives the same bits.
