@@ -1,12 +1,14 @@
 // Rows for fused groups: regions of ops on single elements, and anchors with what finishes them.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_fused.h"
 #include "rlx/ops/ops_norm.h"
 
 namespace rlx {
+
+const OpDef& conv_op();
+
 namespace {
 
 using Compute = std::function<Values(const Values&)>;
@@ -41,7 +43,7 @@ Values product_with_residual(const Values& in) {
   return {sum, sum * sigmoid(sum)};
 }
 Values convolved(const Values& in) {
-  return {clip(conv(in[0], in[1], {}, {.pads = {1, 1, 1, 1}}) + in[2], 0, 6)};
+  return {clip(in[0].apply(conv_op(), {in[0], in[1]}, {{"pads", Ints{1, 1, 1, 1}}}) + in[2], 0, 6)};
 }
 Values reduced(const Values& in) {
   const Value total = sum(in[0], {-1}, true);

@@ -4,11 +4,13 @@
 
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/ops/ops_control.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_sort.h"
 
 namespace rlx {
+
+const OpDef& if_else_op();
+
 namespace {
 
 DeviceTraits gpu() {
@@ -108,7 +110,9 @@ TEST(Fuse, BodiesOfBranchesHaveGroupsToo) {
   then.output("y", tanh(a) * a);
   otherwise.output("y", exp(b) + b);
   const Value x = graph.input("x", kMatrix), go = graph.input("go", {DType::boolean, {}});
-  graph.output("y", if_else(go, {x}, std::move(then), std::move(otherwise))[0]);
+  graph.output("y", x.apply(if_else_op(), {go, x},
+                            {{"then", std::make_shared<const Graph>(std::move(then))},
+                             {"else", std::make_shared<const Graph>(std::move(otherwise))}}));
   const Graph made = fuse(graph, gpu(), {});
   verify(made);
   EXPECT_EQ(ops_of(*made.nodes().back().attrs.get<GraphPtr>("then")), "fused(tanh mul)");
