@@ -394,7 +394,7 @@ bool is_pointwise(const Node& node) {
 }
 
 FinalStore final_store(const Node& node, const DeviceTraits& traits, const Choices& choices) {
-  if (!node.op->lower || node.types.empty()) return {};
+  if (!node.op->lower || node.types.empty() || has_body(node)) return {};
   ValueId next = 0;
   std::vector<Operand> inputs, results;
   for (const Value& input : node.inputs)
@@ -440,7 +440,7 @@ std::optional<Steps> lower_group(const LowerSite& site, const Graph& body) {
       if (!statements.add(static_cast<int>(at))) return std::nullopt;
       continue;
     }
-    if (anchor) return std::nullopt;
+    if (anchor || !node.op->lower || has_body(node)) return std::nullopt;
     std::vector<Operand> operands;
     for (const Value& input : node.inputs) {
       operands.push_back(input.present() ? inputs[size_t(input.node)] : Operand());

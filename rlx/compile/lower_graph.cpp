@@ -13,12 +13,6 @@
 namespace rlx::detail {
 namespace {
 
-bool has_body(const Node& node) {
-  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
-    return std::holds_alternative<GraphPtr>(attr.second.variant());
-  });
-}
-
 // A body as a graph of its own over the operands' types, so that it speaks the outer symbols.
 std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs,
                                    const std::optional<Dim>& iteration, const std::string& prefix,

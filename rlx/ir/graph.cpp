@@ -99,6 +99,12 @@ bool is_source(const Node& node) {
   return is_input(node) || is_weight(node) || is_constant(node) || is_state(node);
 }
 
+bool has_body(const Node& node) {
+  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
+    return std::holds_alternative<GraphPtr>(attr.second.variant());
+  });
+}
+
 const Tensor* tensor_of(const Node& node) {
   return is_constant(node) || is_weight(node) ? node.attrs.find<Tensor>("value") : nullptr;
 }

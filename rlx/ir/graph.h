@@ -65,6 +65,7 @@ bool is_input(const Node& node);
 bool is_weight(const Node& node);
 bool is_constant(const Node& node);
 bool is_state(const Node& node);
+bool has_body(const Node& node);  // a graph among its attributes
 // The tensor of a constant, or of a weight that has one; else null.
 const Tensor* tensor_of(const Node& node);
 // What a state starts as; null: zeros.

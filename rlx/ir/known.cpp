@@ -10,12 +10,6 @@ bool is_small(const TensorType& type) {
   return is_concrete(type.shape) && count(concrete(type.shape)) <= kMostKnownElements;
 }
 
-bool has_body(const Node& node) {
-  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
-    return std::holds_alternative<GraphPtr>(attr.second.variant());
-  });
-}
-
 // Elements that infer found as numbers: the shape of a tensor whose extents are numbers.
 std::optional<Tensor> numbers_of(const Node& node, size_t result) {
   const std::optional<HostValue>& host = node.host_values[result];

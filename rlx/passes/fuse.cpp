@@ -19,12 +19,6 @@ const OpDef& fused_op();
 
 namespace {
 
-bool has_body(const Node& node) {
-  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
-    return std::holds_alternative<GraphPtr>(attr.second.variant());
-  });
-}
-
 bool is_scalar_constant(const Node& node) {
   return is_constant(node) && tensor_of(node)->count() == 1;
 }
@@ -327,7 +321,8 @@ class Rewriting {
     for (const Value& input : node.inputs) inputs.push_back(moved(input));
     Attrs attrs = renaming_(node.attrs);
     for (const auto& [name, attr] : node.attrs)
-      if (const auto* body = std::get_if<GraphPtr>(&attr.variant()))
+      if (const auto* body = std::get_if<GraphPtr>(&attr.variant());
+          body && node.op.get() != &fused_op())  // which is a group already
         attrs.set(name, std::make_shared<const Graph>(bodies_(**body)));
     const Value first = to_.add(node.op, inputs, attrs, node.name);
     to_.set_origin(first, node.origin);

@@ -79,6 +79,14 @@ TEST(Fuse, GroupsThatNeedEachOtherAreNotMade) {
   verify(made);
 }
 
+TEST(Fuse, AGroupIsLeftAsItIs) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix);
+  graph.output("y", tanh(x) * x);
+  const Graph once = fuse(graph, gpu(), {});
+  EXPECT_EQ(print(fuse(once, gpu(), {})), print(once));
+}
+
 TEST(Fuse, OneOpAloneStaysAsItIs) {
   Graph graph;
   graph.output("y", tanh(graph.input("x", kMatrix)));

@@ -43,12 +43,6 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-bool has_body(const Node& node) {
-  return std::any_of(node.attrs.begin(), node.attrs.end(), [](const auto& attr) {
-    return std::holds_alternative<GraphPtr>(attr.second.variant());
-  });
-}
-
 // The graph with each body as the pass makes it.
 Graph with_bodies(const Graph& graph, const Pass& pass, int64_t& changes);
 
