@@ -148,7 +148,7 @@ void RunBinding::run_bind_steps(const RunRequest& request) {
   const auto find = [&](image::ValueId v) -> Tensor {
     if (const int i = input_of_[size_t(v)]; i >= 0) return request.inputs[size_t(i)].aligned();
     const int32_t source = image_.values[size_t(v)].source;
-    return source >= 0 ? image_.sources[size_t(source)] : host_values_[size_t(v)];
+    return source >= 0 ? image_.sources[size_t(source)].aligned() : host_values_[size_t(v)];
   };
   const auto is_there = [&](image::ValueId v) {
     if (const int i = input_of_[size_t(v)]; i >= 0) return !is_on_device(request, size_t(i));

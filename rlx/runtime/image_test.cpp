@@ -100,6 +100,18 @@ TEST_P(Images, AWeightThatOnlyPreparesAnotherTakesNoMemoryOfTheDevice) {
   EXPECT_EQ(report.weight_bytes, 64 * 64 * 4);
 }
 
+// As a file may have it.
+TEST_P(Images, AConstantAtAnyAddressServesShapeArithmetic) {
+  const auto memory = std::make_shared<std::vector<std::byte>>(1 + sizeof(int64_t));
+  const Tensor first = Tensor::view(DType::i64, {}, std::span(*memory).subspan(1), memory);
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 3}));
+  const Value length = gather(shape_of(x), graph.constant(first));
+  graph.output("y", range(scalar(length, 0), length, scalar(length, 1)));
+  const Program program = compile(graph, {.device = device()});
+  EXPECT_EQ(program.run({{"x", ramp({5, 3})}}).at("y").shape(), (Shape{5}));
+}
+
 TEST_P(Images, ABranchThatIsNotTakenStillHasItsValuesPrepared) {
   Graph then, otherwise, graph;
   const Value a = then.input("x", f32({4})), b = otherwise.input("x", f32({4}));
