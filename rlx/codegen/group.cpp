@@ -9,6 +9,9 @@
 namespace rlx {
 namespace {
 
+// Stored, such a value is rounded; what goes on in registers is not.
+bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+
 // The dispatch that alone writes a value which no step reads; null where there is none such.
 Dispatch* final_dispatch(Steps& steps, ValueId value) {
   Dispatch* found = nullptr;
@@ -389,12 +392,15 @@ bool copies_permuted(const Node& node) {
 }
 
 bool is_pointwise(const Node& node) {
-  return !is_source(node) && node.types.size() == 1 &&
-         (keeps_order(node) || (scalar_formula(node) && scalar_host_reason(node).empty()));
+  if (is_source(node) || node.types.size() != 1 || is_half(node.types[0].dtype)) return false;
+  for (const Value& input : node.inputs)
+    if (input.present() && is_half(input.dtype())) return false;
+  return (keeps_order(node) || (scalar_formula(node) && scalar_host_reason(node).empty()));
 }
 
 FinalStore final_store(const Node& node, const DeviceTraits& traits, const Choices& choices) {
   if (!node.op->lower || node.types.empty() || has_body(node)) return {};
+  if (is_half(node.types[0].dtype)) return {};
   ValueId next = 0;
   std::vector<Operand> inputs, results;
   for (const Value& input : node.inputs)
@@ -440,7 +446,8 @@ std::optional<Steps> lower_group(const LowerSite& site, const Graph& body) {
       if (!statements.add(static_cast<int>(at))) return std::nullopt;
       continue;
     }
-    if (anchor || !node.op->lower || has_body(node)) return std::nullopt;
+    if (anchor || !node.op->lower || has_body(node) || is_half(node.types[0].dtype))
+      return std::nullopt;
     std::vector<Operand> operands;
     for (const Value& input : node.inputs) {
       operands.push_back(input.present() ? inputs[size_t(input.node)] : Operand());
