@@ -35,6 +35,14 @@ class Grouping {
     readers_.resize(size_);
     leaves_.resize(size_, false);
     group_.resize(size_, -1);
+    for (const Node& node : graph.nodes()) {
+      const bool made = !is_source(node) && !node.inputs.empty();
+      once_.push_back(
+          is_constant(node) || is_weight(node) ||
+          (made && std::all_of(node.inputs.begin(), node.inputs.end(), [&](const Value& input) {
+             return !input.present() || once_[size_t(input.node)];
+           })));
+    }
     for (size_t at = 0; at < size_; ++at)
       for (const Value& input : graph.nodes()[at].inputs)
         if (input.present()) readers_[size_t(input.node)].push_back(static_cast<int>(at));
@@ -147,8 +155,8 @@ class Grouping {
   }
   bool may_join(int at) const {
     const Node& node = graph_.node(at);
-    return group_[size_t(at)] < 0 && is_pointwise(node) && on_device(node) && !has_body(node) &&
-           !is_shape_arithmetic(node) && node.definitions.empty();
+    return group_[size_t(at)] < 0 && !once_[size_t(at)] && is_pointwise(node) && on_device(node) &&
+           !has_body(node) && !is_shape_arithmetic(node) && node.definitions.empty();
   }
 
   const Dims& shape_of(const Group& group) const {
@@ -183,7 +191,8 @@ class Grouping {
         if (!input.present() || input.result != 0 || input.node <= best) continue;
         if (is_member(group, input.node) || group_[size_t(input.node)] >= 0) continue;
         const Node& node = graph_.node(input.node);
-        if (!(count(input.shape()) == elements) || !may_be_anchor(node)) continue;
+        if (!(count(input.shape()) == elements) || once_[size_t(input.node)]) continue;
+        if (!may_be_anchor(node)) continue;
         const FinalStore store = final_store(node, traits_, choices_);
         if (!store.exists || !closed_with(group, input.node)) continue;
         Group with = group;
@@ -273,6 +282,7 @@ class Grouping {
   const Choices& choices_;
   size_t size_;
   std::vector<std::vector<int>> readers_;
+  std::vector<bool> once_;    // made of weights and constants alone: computed once, outside
   std::vector<bool> leaves_;  // the graph, as an output or the next value of a state
   std::vector<int> group_;    // by node; -1: none
   std::vector<Group> groups_;

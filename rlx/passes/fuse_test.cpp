@@ -87,6 +87,15 @@ TEST(Fuse, AGroupIsLeftAsItIs) {
   EXPECT_EQ(print(fuse(once, gpu(), {})), print(once));
 }
 
+TEST(Fuse, WhatIsComputedOnceStaysOutside) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), w = graph.weight("w", Tensor(DType::f32, {8, 8}));
+  const Value scale = exp(w);
+  graph.output("y", tanh(x) * scale);
+  const std::string ops = fused_ops(graph);
+  EXPECT_NE(ops.find("exp fused(tanh mul)"), std::string::npos) << ops;
+}
+
 TEST(Fuse, OneOpAloneStaysAsItIs) {
   Graph graph;
   graph.output("y", tanh(graph.input("x", kMatrix)));
