@@ -92,7 +92,7 @@ TEST(Fuse, WhatIsComputedOnceStaysOutside) {
   const Value x = graph.input("x", kMatrix), w = graph.weight("w", Tensor(DType::f32, {8, 8}));
   const Value scale = exp(w);
   graph.output("y", tanh(x) * scale);
-  const std::string ops = fused_ops(graph);
+  const std::string ops = ops_of(fuse(graph, gpu(), {}));
   EXPECT_NE(ops.find("exp fused(tanh mul)"), std::string::npos) << ops;
 }
 
