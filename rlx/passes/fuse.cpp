@@ -164,10 +164,13 @@ class Grouping {
   }
 
   void grow(Group& group, int number) {
+    // More would save little, and a kernel's text and registers grow with them.
+    constexpr size_t kMostNodes = 32;
     const Dim elements = count(shape_of(group));
     for (size_t next = 0; next < group.nodes.size(); ++next) {
       const Values inputs = graph_.node(group.nodes[next]).inputs;
       for (const Value& input : inputs) {
+        if (group.nodes.size() >= kMostNodes) break;
         if (!input.present() || is_member(group, input.node) || input.result != 0) continue;
         if (!(count(input.shape()) == elements) || !may_join(input.node)) continue;
         if (!closed_with(group, input.node)) continue;
@@ -242,16 +245,18 @@ class Grouping {
 
   // Does no way lead from the node out of the group and back into it, other groups being one step?
   bool closed_with(const Group& group, int node) const {
-    std::vector<bool> seen(size_, false);
+    std::set<int> seen;
     std::vector<int> open;
     const auto leave = [&](int from) {
       for (const int reader : readers_[size_t(from)])
-        if (!seen[size_t(reader)]) seen[size_t(reader)] = true, open.push_back(reader);
+        if (seen.insert(reader).second) open.push_back(reader);
     };
     for (const int reader : readers_[size_t(node)])
-      if (!is_member(group, reader) && !seen[size_t(reader)])
-        seen[size_t(reader)] = true, open.push_back(reader);
+      if (!is_member(group, reader) && seen.insert(reader).second) open.push_back(reader);
+    // A long way to look is not worth a group: it would be taken for every candidate.
+    constexpr size_t kFar = 1024;
     while (!open.empty()) {
+      if (seen.size() > kFar) return false;
       const int at = open.back();
       open.pop_back();
       if (is_member(group, at)) return false;
@@ -302,7 +307,7 @@ class Rewriting {
 
   Graph run() {
     for (const auto& [name, range] : from_.symbols()) to_.symbol(name, range.high, range.low);
-    for (int at = 0; at < static_cast<int>(from_.nodes().size()); ++at) make(at);
+    for (int at = 0; at < static_cast<int>(from_.nodes().size()); ++at) make_with_operands(at);
     for (const GraphOutput& output : from_.outputs()) to_.output(output.name, moved(output.value));
     for (const StateUpdate& update : from_.updates())
       to_.update(moved(update.state), moved(update.next));
@@ -310,13 +315,33 @@ class Rewriting {
   }
 
  private:
-  Value moved(Value value) {
+  Value moved(Value value) const {
     if (!value.present()) return value;
-    make(value.node);
     return moved_[size_t(value.node)][size_t(value.result)];
   }
 
-  // What it needs first: a group may stand behind nodes that came later.
+  // What it needs comes first: a group may read nodes that come later than its first member. With
+  // a stack of its own, since a file may make a graph of any depth.
+  void make_with_operands(int at) {
+    std::vector<int> open{at};
+    while (!open.empty()) {
+      const int next = open.back();
+      const size_t before = open.size();
+      if (moved_[size_t(next)].empty())
+        for (const Value& operand : operands_of(next))
+          if (operand.present() && moved_[size_t(operand.node)].empty())
+            open.push_back(operand.node);
+      if (open.size() != before) continue;
+      open.pop_back();
+      make(next);
+    }
+  }
+  // Of a node, or of the group that it is in.
+  Values operands_of(int at) const {
+    const int group = grouping_.group_of()[size_t(at)];
+    return group < 0 ? from_.node(at).inputs : grouping_.inputs_of(groups_[size_t(group)]);
+  }
+
   void make(int at) {
     if (!moved_[size_t(at)].empty()) return;
     const Node& node = from_.node(at);

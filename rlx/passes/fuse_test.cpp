@@ -96,6 +96,34 @@ TEST(Fuse, WhatIsComputedOnceStaysOutside) {
   EXPECT_NE(ops.find("exp fused(tanh mul)"), std::string::npos) << ops;
 }
 
+TEST(Fuse, ALongChainIsSeveralGroups) {
+  Graph graph;
+  Value x = graph.input("x", kMatrix);
+  for (int i = 0; i < 5000; ++i) x = tanh(x);
+  graph.output("y", x);
+  const Graph made = fuse(graph, gpu(), {});
+  size_t largest = 0, nodes = 0;
+  for (const Node& node : made.nodes()) {
+    if (node.op->name != "fused") continue;
+    const size_t size = node.attrs.get<GraphPtr>("body")->nodes().size();
+    largest = std::max(largest, size);
+    nodes += size - 1;  // but for the input
+  }
+  EXPECT_EQ(nodes, 5000u);
+  EXPECT_LE(largest, 40u);
+}
+
+TEST(Fuse, AGroupMayReadWhatADeepGraphGives) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), early = tanh(x);
+  Value late = x;
+  for (int i = 0; i < 50000; ++i) late = softmax(late);
+  graph.output("y", sort(late).values + early);
+  const Graph made = fuse(graph, gpu(), {});
+  verify(made);
+  EXPECT_EQ(made.nodes().back().op->name, "fused");
+}
+
 TEST(Fuse, OneOpAloneStaysAsItIs) {
   Graph graph;
   graph.output("y", tanh(graph.input("x", kMatrix)));
