@@ -1,0 +1,314 @@
+#include "rlx/vector/conv.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rlx/vector/conv.cpp"
+#include "rlx/vector/each_isa.h"
+// After it.
+#include "rlx/vector/conv_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rlx::vector::HWY_NAMESPACE {
+namespace {
+
+// A sum is one of parts of so many products at most: the weights of a part stay in the second cache
+// while all pixels of a block meet them, and a sum of short sums is more exact than a long one.
+constexpr int64_t kPart = 768;
+
+// The panels of one group, as even as whole vectors can be.
+struct Panels {
+  int64_t channels, vectors, count;
+  explicit Panels(const ConvSize& size)
+      : channels(size.outputs / size.groups),
+        vectors((channels + kLanes - 1) / kLanes),
+        count((vectors + kConvVectors - 1) / kConvVectors) {}
+  int64_t first_vector(int64_t panel) const { return panel * vectors / count; }
+  int64_t vectors_of(int64_t panel) const { return first_vector(panel + 1) - first_vector(panel); }
+  int64_t packed_size(int64_t inner) const { return vectors * kLanes * inner; }
+};
+
+bool accepts(const Conv& /*conv*/) { return true; }
+int64_t panels(const ConvSize& size) { return size.groups * Panels(size).count; }
+int64_t packed_size(const ConvSize& size) {
+  return size.groups * Panels(size).packed_size(size.inner());
+}
+
+void pack(const ConvSize& size, const float* weights, Range range, float* packed) {
+  const Panels all(size);
+  const int64_t inner = size.inner(), taps = size.taps(), inputs = size.inputs / size.groups;
+  for (int64_t i = range.begin; i < range.end; ++i) {
+    const int64_t group = i / all.count, panel = i % all.count;
+    const int64_t first = all.first_vector(panel) * kLanes, width = all.vectors_of(panel) * kLanes;
+    float* to = packed + group * all.packed_size(inner) + first * inner;
+    for (int64_t lanes = 0; lanes < width; lanes += kLanes) {
+      const int64_t there = std::min(kLanes, all.channels - first - lanes);
+      const float* from = weights + (group * all.channels + first + lanes) * inner;
+      for (int64_t c = 0; c < inputs; ++c)
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          float* at = to + (tap * inputs + c) * width + lanes;
+          for (int64_t j = 0; j < there; ++j) at[j] = from[j * inner + c * taps + tap];
+          for (int64_t j = there; j < kLanes; ++j) at[j] = 0;
+        }
+    }
+  }
+}
+
+// The picture as it is walked through: one whose windows are single pixels side by side is one row.
+struct Walk {
+  Windows windows;
+  int64_t batch;
+  bool copies;    // into padded rows of packed pixels
+  bool touching;  // the taps of a row are one run of memory
+  int64_t channels;
+  int64_t x_batch, x_row, x_pixel;  // of what the tiles read
+
+  explicit Walk(const Conv& c)
+      : windows(c.size.windows),
+        batch(c.size.batch),
+        channels(c.size.inputs),
+        x_batch(c.x_batch),
+        x_row(c.x_row),
+        x_pixel(c.x_pixel) {
+    Windows::Axis &y = windows.y, &x = windows.x;
+    const bool inside = is_inside(y) && is_inside(x);
+    copies = !inside || (c.x_channel != 1 && channels > 1);
+    if (inside && !copies && is_single(y) && is_single(x) &&
+        (y.in == 1 || x_row == x.in * x_pixel) &&
+        (batch == 1 || x_batch == y.in * x.in * x_pixel)) {
+      x.in = x.out = batch * y.in * x.in;
+      y.in = y.out = batch = 1;
+    }
+    if (copies) x_pixel = channels;
+    touching = c.size.groups == 1 && x_pixel == channels && x.dilation == 1;
+  }
+  int64_t rows() const { return batch * windows.y.out; }
+  static int64_t reach(const Windows::Axis& axis) { return (axis.window - 1) * axis.dilation + 1; }
+  // How much of the input some of the result need.
+  static int64_t under(const Windows::Axis& axis, int64_t count) {
+    return (count - 1) * axis.stride + reach(axis);
+  }
+  int64_t scratch_size(int64_t rows, int64_t pixels) const {
+    return copies ? under(windows.y, rows) * under(windows.x, pixels) * channels : 0;
+  }
+
+ private:
+  static bool is_inside(const Windows::Axis& axis) {
+    return axis.before == 0 && under(axis, axis.out) <= axis.in;
+  }
+  static bool is_single(const Windows::Axis& axis) { return axis.window == 1 && axis.stride == 1; }
+};
+
+int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+// So many parts of about equal size make up `count`; a part's size.
+int64_t part_of(int64_t count, int64_t parts, int64_t multiple) {
+  return std::min(count, divide_up(divide_up(count, parts), multiple) * multiple);
+}
+
+ConvBlocks blocks(const Conv& conv, int threads) {
+  constexpr int64_t kPixels = 240;         // that meet a part of the weights before the next
+  constexpr int64_t kScratch = 48 * 1024;  // floats
+  constexpr int64_t kSmall = 1 << 15;      // multiply-adds that are not worth another thread
+  const Walk walk(conv);
+  const int64_t height = walk.windows.y.out, width = walk.windows.x.out;
+  const int64_t all_panels = panels(conv.size);
+  ConvBlocks b;
+  if (walk.rows() <= 0 || width <= 0 || all_panels == 0) return b;
+  const int64_t wide = height == 1 ? kPixels : kPixels / 3;
+  b.pixels = width <= wide * 3 / 2 ? width : part_of(width, divide_up(width, wide), 24);
+  while (b.pixels > 24 && walk.scratch_size(1, b.pixels) > kScratch)
+    b.pixels = part_of(width, divide_up(width, b.pixels / 2), 24);
+  b.rows = std::clamp<int64_t>(kPixels / b.pixels, 1, height);
+  while (b.rows > 1 && walk.scratch_size(b.rows, b.pixels) > kScratch) --b.rows;
+  b.rows = part_of(height, divide_up(height, b.rows), 1);
+  b.panels = all_panels;
+
+  // More threads want more blocks: fewer panels at a time first, as a block copies its pixels.
+  const int64_t work =
+      conv.size.pixels() * conv.size.outputs * std::max<int64_t>(1, conv.size.inner());
+  const int64_t wanted = std::min<int64_t>(threads == 1 ? 1 : threads * 4, work / kSmall + 1);
+  const auto pixel_blocks = [&] {
+    return divide_up(height, b.rows) * walk.batch * divide_up(width, b.pixels);
+  };
+  if (pixel_blocks() < wanted) b.panels = part_of(all_panels, divide_up(wanted, pixel_blocks()), 1);
+  const int64_t panel_blocks = divide_up(all_panels, b.panels);
+  while (b.rows > 1 && pixel_blocks() * panel_blocks < wanted) b.rows = divide_up(b.rows, 2);
+  while (b.pixels > 24 && pixel_blocks() * panel_blocks < wanted)
+    b.pixels = part_of(b.pixels, 2, 24);
+  b.row_blocks = divide_up(height, b.rows) * walk.batch;
+  b.pixel_blocks = divide_up(width, b.pixels);
+  b.panel_blocks = panel_blocks;
+  b.scratch_size = walk.scratch_size(b.rows, b.pixels);
+  return b;
+}
+
+HWY_INLINE void fill_zeros(float* to, int64_t count) {
+  for (; count >= kLanes; count -= kLanes, to += kLanes) store(set(0.0f), to);
+  for (int64_t i = 0; i < count; ++i) to[i] = 0;
+}
+HWY_INLINE void copy(const float* from, float* to, int64_t count) {
+  for (; count >= kLanes; count -= kLanes, from += kLanes, to += kLanes) store(load(from), to);
+  if (count > 0) store_part(load_part(from, count), to, count);
+}
+
+// Pixels of adjacent channels.
+void copy_pixels(const float* from, int64_t pixel, int64_t channel, int64_t channels, int64_t count,
+                 float* to) {
+  if (channel == 1 || channels == 1) {
+    if (pixel == channels) return copy(from, to, count * channels);
+    for (int64_t i = 0; i < count; ++i) copy(from + i * pixel, to + i * channels, channels);
+    return;
+  }
+  int64_t c = 0;
+  if (pixel == 1)  // planes
+    for (; c + 4 <= channels; c += 4) {
+      int64_t i = 0;
+      for (; i + 4 <= count; i += 4)
+        transpose4(from + c * channel + i, channel, to + i * channels + c, channels);
+      for (; i < count; ++i)
+        for (int64_t j = c; j < c + 4; ++j) to[i * channels + j] = from[j * channel + i];
+    }
+  for (; c < channels; ++c)
+    for (int64_t i = 0; i < count; ++i) to[i * channels + c] = from[c * channel + i * pixel];
+}
+
+// What lies under some pixels of some rows of the result, padding included.
+void copy_under(const Conv& conv, const Walk& walk, int64_t n, Range rows, Range pixels,
+                float* to) {
+  const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
+  const int64_t first_row = rows.begin * y.stride - y.before,
+                first = pixels.begin * x.stride - x.before, width = Walk::under(x, pixels.count());
+  const int64_t begin = std::clamp<int64_t>(-first, 0, width),
+                end = std::clamp<int64_t>(x.in - first, begin, width);
+  const float* from = conv.x + n * conv.x_batch + (first + begin) * conv.x_pixel;
+  for (int64_t i = 0; i < Walk::under(y, rows.count()); ++i, to += width * walk.channels) {
+    const int64_t row = first_row + i;
+    if (row < 0 || row >= y.in || begin == end) {
+      fill_zeros(to, width * walk.channels);
+      continue;
+    }
+    fill_zeros(to, begin * walk.channels);
+    copy_pixels(from + row * conv.x_row, conv.x_pixel, conv.x_channel, walk.channels, end - begin,
+                to + begin * walk.channels);
+    fill_zeros(to + end * walk.channels, (width - end) * walk.channels);
+  }
+}
+
+// The parts of a sum, in the order of the weights: some runs, or some of one run.
+class Parts {
+ public:
+  Parts(int64_t runs, int64_t length) : runs_(runs), length_(length) {
+    if (length == 0)
+      together_ = runs;
+    else if (length > kPart)
+      step_ = part_of(length, divide_up(length, kPart), 1);
+    else
+      together_ = part_of(runs, divide_up(runs * length, kPart / length * length), 1);
+  }
+  int64_t runs() const { return std::min(together_, runs_ - run); }
+  int64_t length() const { return step_ ? std::min(step_, length_ - at) : length_; }
+  bool is_last() const { return run + runs() == runs_ && at + length() == length_; }
+  void next() {
+    if (step_ && at + length() < length_) {
+      at += length();
+      return;
+    }
+    run += runs();
+    at = 0;
+  }
+  int64_t run = 0, at = 0;
+
+ private:
+  int64_t runs_, length_, step_ = 0, together_ = 1;
+};
+
+void run_panel(const Conv& conv, const Walk& walk, const float* under, int64_t row_step, int64_t n,
+               Range rows, Range pixels, int64_t index) {
+  const Panels all(conv.size);
+  const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
+  const int64_t group = index / all.count, panel = index % all.count, inner = conv.size.inner();
+  const int64_t inputs = conv.size.inputs / conv.size.groups;
+  const int64_t vectors = all.vectors_of(panel), first = all.first_vector(panel) * kLanes;
+  const int64_t channels = std::min(vectors * kLanes, all.channels - first),
+                channel = group * all.channels + first;
+  const float* weights = conv.weights + group * all.packed_size(inner) + first * inner;
+
+  const int64_t row_taps = walk.touching ? 1 : x.window;
+  const int64_t tap_step = x.dilation * walk.x_pixel;
+  ConvTile tile{.x_pixel = x.stride * walk.x_pixel,
+                .row_taps = row_taps,
+                .tap_step = tap_step,
+                .row_step = y.dilation * row_step - (row_taps - 1) * tap_step,
+                .y_pixel = conv.y_pixel,
+                .channels = channels};
+  const int64_t length = walk.touching ? x.window * inputs : inputs;
+  for (Parts part(row_taps * y.window, length);; part.next()) {
+    tile.runs = part.runs();
+    tile.length = part.length();
+    tile.first_tap = part.run % row_taps;
+    tile.weights = weights + (part.run * length + part.at) * vectors * kLanes;
+    const float* from = under + group * inputs + part.run % row_taps * tap_step +
+                        part.run / row_taps * y.dilation * row_step + part.at;
+    for (int64_t row = rows.begin; row < rows.end; ++row, from += y.stride * row_step) {
+      const int64_t pixel = (n * y.out + row) * x.out + pixels.begin;
+      tile.x = from;
+      tile.y = conv.y + pixel * conv.y_pixel + channel;
+      tile.start = tile.y;
+      tile.start_pixel = conv.y_pixel;
+      if (part.run == 0 && part.at == 0) {
+        tile.start = conv.start ? conv.start + pixel * conv.start_pixel + channel : nullptr;
+        tile.start_pixel = conv.start_pixel;
+      }
+      run_conv_pixels(tile, vectors, pixels.count());
+    }
+    if (part.is_last()) break;
+  }
+  if (!conv.finish) return;
+  const Range columns{channel, channel + channels};
+  const int64_t begin = (n * y.out + rows.begin) * x.out, end = (n * y.out + rows.end) * x.out;
+  if (pixels.count() == x.out) return conv.finish(conv.context, {begin, end}, columns);
+  for (int64_t row = begin; row < end; row += x.out)
+    conv.finish(conv.context, {row + pixels.begin, row + pixels.end}, columns);
+}
+
+void run(const Conv& conv, const ConvBlocks& b, int64_t block, float* scratch) {
+  const Walk walk(conv);
+  const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
+  const int64_t row_blocks = b.row_blocks / walk.batch;
+  const int64_t at_pixel = block % b.pixel_blocks * b.pixels,
+                at_row = block / b.pixel_blocks % row_blocks * b.rows,
+                n = block / b.pixel_blocks / row_blocks % walk.batch,
+                at_panel = block / b.pixel_blocks / b.row_blocks * b.panels;
+  const Range rows{at_row, std::min(at_row + b.rows, y.out)},
+      pixels{at_pixel, std::min(at_pixel + b.pixels, x.out)};
+  const float* under = scratch;
+  int64_t row_step = Walk::under(x, pixels.count()) * walk.channels;
+  if (walk.copies) {
+    copy_under(conv, walk, n, rows, pixels, scratch);
+  } else {
+    under = conv.x + n * walk.x_batch + rows.begin * y.stride * walk.x_row +
+            pixels.begin * x.stride * walk.x_pixel;
+    row_step = walk.x_row;
+  }
+  for (int64_t i = at_panel; i < std::min(at_panel + b.panels, panels(conv.size)); ++i)
+    run_panel(conv, walk, under, row_step, n, rows, pixels, i);
+}
+
+ConvFunctions make() {
+  return {.accepts = accepts,
+          .panels = panels,
+          .packed_size = packed_size,
+          .pack = pack,
+          .blocks = blocks,
+          .run = run};
+}
+
+}  // namespace
+}  // namespace rlx::vector::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rlx::vector {
+ConvFunctions conv(Isa isa) { return RLX_OF_ISA(isa, make); }
+}  // namespace rlx::vector
+#endif

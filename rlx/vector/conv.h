@@ -1,0 +1,66 @@
+// Convolutions of pictures whose channels lie side by side in memory, [batch, height, width,
+// channels]: products of windows and packed weights. A signal is a picture of height 1.
+#pragma once
+
+#include "rlx/vector/windows.h"
+
+namespace rlx::vector {
+
+// What decides how the weights are packed.
+struct ConvSize {
+  int64_t batch = 1;
+  Windows windows = {};
+  int64_t groups = 1;
+  int64_t inputs = 1, outputs = 1;  // channels of all groups
+
+  int64_t taps() const { return windows.y.window * windows.x.window; }
+  int64_t inner() const { return taps() * inputs / groups; }  // products in a sum
+  int64_t pixels() const { return batch * windows.y.out * windows.x.out; }
+};
+
+struct Conv {
+  ConvSize size = {};
+  // (n, row, pixel, channel) lies at x[n * x_batch + row * x_row + pixel * x_pixel + channel *
+  // x_channel]. What is not packed pixels of adjacent channels without padding is copied.
+  const float* x = nullptr;
+  int64_t x_batch = 0, x_row = 0, x_pixel = 0, x_channel = 1;
+  const float* weights = nullptr;  // as `pack` made them
+  // Pixels of the result are counted through [batch, height, width]; pixel i begins at y[i *
+  // y_pixel], so that a part of the channels of something larger is written in its place.
+  float* y = nullptr;
+  int64_t y_pixel = 0;
+  // What the sums begin with: null is 0, a step of 0 a bias by channel, y itself adds to it.
+  const float* start = nullptr;
+  int64_t start_pixel = 0;
+  // Called for parts of the result as they are finished and still in the cache, each element once:
+  // pixels [begin, end), counted as above, by channels [begin, end).
+  using Finish = void (*)(const void* context, Range pixels, Range channels);
+  Finish finish = nullptr;
+  const void* context = nullptr;
+};
+
+// How a convolution is cut: rows of the result by pixels of a row by panels of channels. The result
+// does not depend on it.
+struct ConvBlocks {
+  int64_t rows = 1, pixels = 1, panels = 1;  // of one block
+  int64_t row_blocks = 0, pixel_blocks = 0, panel_blocks = 0;
+  int64_t scratch_size = 0;  // floats that each call of `run` needs for itself
+  int64_t count() const { return row_blocks * pixel_blocks * panel_blocks; }
+};
+
+struct ConvFunctions {
+  bool (*accepts)(const Conv& conv);             // by sizes and steps
+  int64_t (*panels)(const ConvSize& size);       // parts of the channels
+  int64_t (*packed_size)(const ConvSize& size);  // in floats; 64-byte alignment is best
+  // Packs some panels of weights [outputs, inputs / groups, height, width]; different panels may be
+  // packed at the same time.
+  void (*pack)(const ConvSize& size, const float* weights, Range panels, float* packed);
+  // Looks at sizes and steps alone.
+  ConvBlocks (*blocks)(const Conv& conv, int threads);
+  // Different blocks may be computed at the same time.
+  void (*run)(const Conv& conv, const ConvBlocks& blocks, int64_t block, float* scratch);
+};
+ConvFunctions conv(Isa isa);       // any
+ConvFunctions depthwise(Isa isa);  // a window of its own for each channel
+
+}  // namespace rlx::vector

@@ -1,0 +1,122 @@
+// The heart of a convolution: some pixels of a row by some vectors of channels, kept in registers
+// while they run over the taps of their windows.
+#if defined(RLX_VECTOR_CONV_TILE) == defined(HWY_TARGET_TOGGLE)
+#ifdef RLX_VECTOR_CONV_TILE
+#undef RLX_VECTOR_CONV_TILE
+#else
+#define RLX_VECTOR_CONV_TILE
+#endif
+
+#include <utility>
+
+#include "rlx/vector/gemm_tile.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rlx::vector::HWY_NAMESPACE {
+
+constexpr int kConvVectors = 3;  // of a panel, at most
+// As many sums as leave registers for a row of the panel and a factor.
+constexpr int conv_pixels(int vectors) {
+  constexpr int sums = kRegisters == 32 ? 24 : 12;
+  return vectors == 1 ? sums / 2 : sums / vectors;
+}
+
+// The floats under a window are runs of memory: a run is one tap's channels or, where the taps of a
+// row touch each other, those of all its taps.
+struct ConvTile {
+  const float* x = nullptr;
+  int64_t x_pixel = 0;                  // from pixel to pixel of the result
+  int64_t runs = 0, length = 0;         // length floats in each
+  int64_t first_tap = 0, row_taps = 1;  // which run of its row the first one is, and of how many
+  int64_t tap_step = 0, row_step = 0;  // from run to run; from a row's last to the next row's first
+  const float* weights = nullptr;      // [runs * length, vectors]
+  float* y = nullptr;
+  int64_t y_pixel = 0;
+  const float* start = nullptr;
+  int64_t start_pixel = 0;
+  int64_t channels = 0;  // that there are
+};
+
+template <int pixels, int vectors>
+HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
+  F sums[pixels][vectors];
+#pragma GCC unroll 16
+  for (int p = 0; p < pixels; ++p)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) sums[p][v] = set(0.0f);
+  const float *run = t.x, *weights = t.weights;
+  const int64_t x_pixel = t.x_pixel;
+  int64_t tap = t.first_tap;
+#pragma GCC unroll 1
+  for (int64_t i = t.runs; i > 0; --i) {
+    const float* const end = run + t.length;
+#pragma GCC unroll 1
+    for (const float* x = run; x != end; ++x, weights += vectors * kLanes) {
+      F row[vectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) {
+        row[v] = load(weights + v * kLanes);
+        keep_in_register(row[v]);
+      }
+#pragma GCC unroll 16
+      for (int p = 0; p < pixels; ++p) {
+        const F factor = set(x[p * x_pixel]);
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) sums[p][v] = mul_add(factor, row[v], sums[p][v]);
+      }
+    }
+    const bool last = ++tap == t.row_taps;
+    run += last ? t.row_step : t.tap_step;
+    tap = last ? 0 : tap;
+  }
+  const int64_t rest = t.channels - (vectors - 1) * kLanes;  // of the last vector
+  const bool whole = rest >= kLanes;
+#pragma GCC unroll 16
+  for (int p = 0; p < pixels; ++p)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const bool all = v + 1 < vectors || whole;
+      if (t.start) {
+        const float* start = t.start + p * t.start_pixel + v * kLanes;
+        sums[p][v] = sums[p][v] + (all ? load(start) : load_part(start, rest));
+      }
+      float* to = t.y + p * t.y_pixel + v * kLanes;
+      if (all)
+        store(sums[p][v], to);
+      else
+        store_part(sums[p][v], to, rest);
+    }
+}
+
+using RunConvTile = void (*)(const ConvTile& tile);
+template <int vectors, size_t... pixels>
+constexpr RunConvTile conv_tile_of(int64_t count, std::index_sequence<pixels...>) {
+  constexpr RunConvTile all[] = {run_conv_tile<static_cast<int>(pixels) + 1, vectors>...};
+  return all[count - 1];
+}
+template <int vectors>
+HWY_INLINE RunConvTile conv_tile_of(int64_t pixels) {
+  return conv_tile_of<vectors>(pixels, std::make_index_sequence<conv_pixels(vectors)>());
+}
+HWY_INLINE RunConvTile conv_tile(int64_t pixels, int64_t vectors) {
+  return vectors == 1   ? conv_tile_of<1>(pixels)
+         : vectors == 2 ? conv_tile_of<2>(pixels)
+                        : conv_tile_of<3>(pixels);
+}
+
+// `count` pixels side by side: as few tiles as there can be, of about as many pixels each.
+HWY_INLINE void run_conv_pixels(ConvTile tile, int64_t vectors, int64_t count) {
+  const int64_t most = conv_pixels(static_cast<int>(vectors)), tiles = (count + most - 1) / most;
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t pixels = count / tiles + (i < count % tiles ? 1 : 0);
+    conv_tile(pixels, vectors)(tile);
+    tile.x += pixels * tile.x_pixel;
+    tile.y += pixels * tile.y_pixel;
+    tile.start += tile.start ? pixels * tile.start_pixel : 0;
+  }
+}
+
+}  // namespace rlx::vector::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

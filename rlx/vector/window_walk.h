@@ -1,0 +1,244 @@
+// Windows that move over pictures whose channels lie side by side: vectors of channels, some pixels
+// of a row in registers. How says what a tap does; the order of taps is that of the window for
+// every pixel, however the picture is cut.
+#if defined(RLX_VECTOR_WINDOW_WALK) == defined(HWY_TARGET_TOGGLE)
+#ifdef RLX_VECTOR_WINDOW_WALK
+#undef RLX_VECTOR_WINDOW_WALK
+#else
+#define RLX_VECTOR_WINDOW_WALK
+#endif
+
+#include <algorithm>
+#include <utility>
+
+#include "rlx/vector/conv.h"
+#include "rlx/vector/load_elements.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rlx::vector::HWY_NAMESPACE {
+
+constexpr int64_t kWalkPixels = 8;  // of a tile
+constexpr int64_t kWalkChannels = 64;
+
+inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The channels in parts as even as whole vectors can be.
+struct ChannelPanels {
+  int64_t channels, vectors, count;
+  explicit ChannelPanels(int64_t all)
+      : channels(all),
+        vectors(divide_up(all, kLanes)),
+        count(divide_up(vectors * kLanes, std::max(kLanes, kWalkChannels))) {}
+  Range of(int64_t panel) const {
+    return {panel * vectors / count * kLanes,
+            std::min((panel + 1) * vectors / count * kLanes, channels)};
+  }
+};
+
+// Strips of pixels so narrow that the rows under a window stay in the first cache.
+inline ConvBlocks walk_blocks(const Conv& conv, int threads) {
+  constexpr int64_t kStrip = 32, kSmall = 1 << 14;  // taps that are not worth another thread
+  const Windows::Axis &y = conv.size.windows.y, &x = conv.size.windows.x;
+  const int64_t panels = ChannelPanels(conv.size.outputs).count;
+  ConvBlocks b;
+  if (conv.size.pixels() <= 0 || panels == 0) return b;
+  b.pixels = divide_up(x.out, divide_up(x.out, kStrip * 3 / 2));
+  b.pixel_blocks = divide_up(x.out, b.pixels);
+  b.panel_blocks = panels;
+  const int64_t work = conv.size.pixels() * conv.size.outputs * conv.size.taps();
+  const int64_t wanted = std::min<int64_t>(threads == 1 ? 1 : threads * 4, work / kSmall + 1);
+  const int64_t parts = divide_up(wanted, conv.size.batch * b.pixel_blocks * panels);
+  b.rows = divide_up(y.out, std::clamp<int64_t>(parts, 1, y.out));
+  b.row_blocks = divide_up(y.out, b.rows) * conv.size.batch;
+  return b;
+}
+
+// A vector of channels of some pixels of one row.
+struct WalkTile {
+  const float* x = nullptr;        // under the first pixel's first tap
+  int64_t x_pixel = 0, x_row = 0;  // from tap to tap
+  int64_t stride = 0;              // floats, from pixel to pixel of the result
+  int64_t taps = 0, rows = 0;      // of the window, that meet the picture
+  const float* weights = nullptr;  // of the first of them: [rows, row of taps, channels]
+  int64_t weight_tap = 0, weight_row = 0;
+  float* y = nullptr;
+  int64_t y_pixel = 0, pixel = 0;     // which pixel the first one is
+  int64_t channel = 0, channels = 0;  // which channel the first one is, how many there are
+};
+
+template <bool whole>
+HWY_INLINE F load_channels(const float* from, [[maybe_unused]] int64_t channels) {
+  if constexpr (whole)
+    return load(from);
+  else
+    return load_part(from, channels);
+}
+
+// Windows of any size, or of `window` taps side by side whose pixels' windows overlap: each float
+// is loaded once for all of them.
+template <class How, int window, int stride, bool whole, int pixels>
+HWY_NOINLINE void run_walk_tile(const How& how, const WalkTile& t) {
+  F totals[pixels];
+#pragma GCC unroll 8
+  for (int p = 0; p < pixels; ++p) totals[p] = how.template start<whole>(t, p);
+  const float *row = t.x, *row_weights = t.weights;
+#pragma GCC unroll 1
+  for (int64_t i = t.rows; i > 0; --i, row += t.x_row, row_weights += t.weight_row) {
+    const float *x = row, *weights = row_weights;
+    if constexpr (window > 0) {
+      F taps[window];
+#pragma GCC unroll 8
+      for (int k = 0; k < window; ++k)
+        taps[k] = How::weighs ? load(weights + k * t.weight_tap) : set(0.0f);
+#pragma GCC unroll 32
+      for (int at = 0; at < (pixels - 1) * stride + window; ++at, x += t.x_pixel) {
+        const F value = load(x);
+#pragma GCC unroll 8
+        for (int p = 0; p < pixels; ++p) {
+          const int k = at - p * stride;
+          if (k >= 0 && k < window) totals[p] = how.tap(totals[p], value, taps[k]);
+        }
+      }
+    } else {
+#pragma GCC unroll 1
+      for (int64_t k = t.taps; k > 0; --k, x += t.x_pixel, weights += t.weight_tap) {
+        const F tap = How::weighs ? load(weights) : set(0.0f);
+#pragma GCC unroll 8
+        for (int p = 0; p < pixels; ++p)
+          totals[p] = how.tap(totals[p], load_channels<whole>(x + p * t.stride, t.channels), tap);
+      }
+    }
+  }
+#pragma GCC unroll 8
+  for (int p = 0; p < pixels; ++p) {
+    const F total = how.end(totals[p], t, p);
+    float* to = t.y + p * t.y_pixel;
+    if constexpr (whole)
+      store(total, to);
+    else
+      store_part(total, to, t.channels);
+  }
+}
+
+template <class How, int window, int stride, bool whole, size_t... counts>
+HWY_INLINE void run_walk_pixels(const How& how, WalkTile t, int64_t count,
+                                std::index_sequence<counts...>) {
+  using Run = void (*)(const How&, const WalkTile&);
+  static constexpr Run all[] = {
+      run_walk_tile<How, window, stride, whole, static_cast<int>(counts) + 1>...};
+  const int64_t tiles = divide_up(count, kWalkPixels);
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t pixels = count / tiles + (i < count % tiles ? 1 : 0);
+    all[pixels - 1](how, t);
+    t.x += pixels * t.stride;
+    t.y += pixels * t.y_pixel;
+    t.pixel += pixels;
+  }
+}
+// `count` pixels side by side, of all channels of a panel.
+template <class How, int window, int stride>
+HWY_INLINE void run_walk_channels(const How& how, WalkTile t, int64_t count, int64_t channels) {
+  constexpr auto counts = std::make_index_sequence<kWalkPixels>();
+  for (; channels > 0; channels -= kLanes) {
+    t.channels = std::min(channels, kLanes);
+    if (channels >= kLanes)
+      run_walk_pixels<How, window, stride, true>(how, t, count, counts);
+    else
+      run_walk_pixels<How, 0, 0, false>(how, t, count, counts);
+    t.x += kLanes;
+    t.y += kLanes;
+    t.weights += How::weighs ? kLanes : 0;
+    t.channel += kLanes;
+  }
+}
+
+// The taps of an axis that meet the picture at a place of the result.
+inline Range taps_inside(const Windows::Axis& axis, int64_t place) {
+  const int64_t first = place * axis.stride - axis.before;
+  const int64_t begin = first >= 0 ? 0 : divide_up(-first, axis.dilation);
+  const int64_t end = first >= axis.in ? 0 : divide_up(axis.in - first, axis.dilation);
+  return {std::min(begin, axis.window), std::clamp(end, std::min(begin, axis.window), axis.window)};
+}
+// The places of the result whose windows are all inside.
+inline Range places_inside(const Windows::Axis& axis) {
+  const int64_t reach = (axis.window - 1) * axis.dilation + 1, room = axis.in - reach + axis.before;
+  const int64_t begin = std::min(axis.out, divide_up(axis.before, axis.stride));
+  const int64_t end = room < 0 ? 0 : std::min(axis.out, room / axis.stride + 1);
+  return {begin, std::max(begin, end)};
+}
+
+// One row of the result.
+template <class How, int window, int stride>
+void walk(const How& how, const Conv& conv, Range pixels, int64_t n, int64_t row, Range channels) {
+  const Windows::Axis &ys = conv.size.windows.y, &xs = conv.size.windows.x;
+  const Range rows = taps_inside(ys, row), inside = places_inside(xs);
+  const int64_t padded = divide_up(conv.size.outputs, kLanes) * kLanes;  // of the weights
+  const float* x = conv.x + n * conv.x_batch + channels.begin;
+  if (rows.count() > 0) x += (row * ys.stride - ys.before + rows.begin * ys.dilation) * conv.x_row;
+  WalkTile tile{.x_pixel = xs.dilation * conv.x_pixel,
+                .x_row = ys.dilation * conv.x_row,
+                .stride = xs.stride * conv.x_pixel,
+                .rows = rows.count(),
+                .weight_tap = padded,
+                .weight_row = xs.window * padded,
+                .y_pixel = conv.y_pixel,
+                .channel = channels.begin};
+  for (int64_t at = pixels.begin; at < pixels.end;) {
+    const bool middle = at >= inside.begin && at < inside.end;
+    const Range taps = taps_inside(xs, at);
+    tile.x = x;
+    tile.taps = taps.count();
+    if (tile.taps > 0)
+      tile.x += (at * xs.stride - xs.before + taps.begin * xs.dilation) * conv.x_pixel;
+    if (How::weighs)
+      tile.weights = conv.weights + (rows.begin * xs.window + taps.begin) * padded + channels.begin;
+    tile.pixel = (n * ys.out + row) * xs.out + at;
+    tile.y = conv.y + tile.pixel * conv.y_pixel + channels.begin;
+    if (middle) {
+      const int64_t end = std::min(inside.end, pixels.end);
+      run_walk_channels<How, window, stride>(how, tile, end - at, channels.count());
+      at = end;
+    } else {
+      run_walk_channels<How, 0, 0>(how, tile, 1, channels.count());
+      ++at;
+    }
+  }
+}
+
+template <class How>
+using Walk = void (*)(const How& how, const Conv& conv, Range pixels, int64_t n, int64_t row,
+                      Range channels);
+template <class How>
+Walk<How> walk_of(const Windows::Axis& x) {
+  const auto is = [&](int64_t window, int64_t stride) {
+    return x.window == window && x.stride == stride && x.dilation == 1;
+  };
+  if (is(3, 1)) return walk<How, 3, 1>;
+  if (is(3, 2)) return walk<How, 3, 2>;
+  if (is(5, 1)) return walk<How, 5, 1>;
+  if (is(5, 2)) return walk<How, 5, 2>;
+  return walk<How, 0, 0>;
+}
+
+template <class How>
+void run_walk(const How& how, const Conv& conv, const ConvBlocks& b, int64_t block) {
+  const int64_t height = conv.size.windows.y.out, width = conv.size.windows.x.out;
+  const int64_t row_blocks = b.row_blocks / conv.size.batch;
+  const int64_t at_pixel = block % b.pixel_blocks * b.pixels,
+                at_row = block / b.pixel_blocks % row_blocks * b.rows,
+                n = block / b.pixel_blocks / row_blocks % conv.size.batch;
+  const Range pixels{at_pixel, std::min(at_pixel + b.pixels, width)};
+  const Range channels = ChannelPanels(conv.size.outputs).of(block / b.pixel_blocks / b.row_blocks);
+  const Walk<How> walk = walk_of<How>(conv.size.windows.x);
+  for (int64_t row = at_row; row < std::min(at_row + b.rows, height); ++row) {
+    walk(how, conv, pixels, n, row, channels);
+    const int64_t first = (n * height + row) * width;
+    if (conv.finish)
+      conv.finish(conv.context, {first + pixels.begin, first + pixels.end}, channels);
+  }
+}
+
+}  // namespace rlx::vector::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif
