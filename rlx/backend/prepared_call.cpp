@@ -3,22 +3,65 @@
 namespace rlx::detail {
 
 using image::Argument;
+using image::CallSite;
 using image::Cells;
 using image::Operand;
 
 PreparedCall::PreparedCall(const image::Call& call, int32_t node, const image::Image& image,
                            const image::Implementations& implementations)
     : image_(&image), call_(&call), node_(node) {
-  const auto found = implementations.find(call.op);
-  if (found != implementations.end())
-    for (const image::Implementation& each : found->second)
-      if (std::unique_ptr<image::CallKernel> kernel = each.prepare(call, image))
-        kernels_.push_back({each.name, each.reads_views, std::move(kernel)});
-  if (kernels_.empty())
-    fail(ErrorKind::unsupported, "there is no implementation of '", call.op, "'",
-         node < 0 ? "" : text("\n  at node '", image.nodes[size_t(node)].name, "'"));
+  const auto note = [&](Error& error) {
+    if (node >= 0) error.add_note(text("at node '", image.nodes[size_t(node)].name, "'"));
+  };
+  try {
+    const auto found = implementations.find(call.op);
+    if (!call.tile.empty() && call.op != image::kElements) make_aside(image, implementations);
+    if (found != implementations.end())
+      for (const image::Implementation& each : found->second) {
+        const bool alone = !call.tile.empty() && !each.finishes;
+        if (std::unique_ptr<image::CallKernel> kernel =
+                each.prepare(alone ? aside_->own : call, image))
+          kernels_.push_back(
+              {each.name, each.reads_views, each.finishes, each.stores, std::move(kernel)});
+      }
+    if (kernels_.empty())
+      fail(ErrorKind::unsupported, "there is no implementation of '", call.op, "'");
+  } catch (Error& error) {
+    note(error);
+    throw;
+  }
   site_.inputs.resize(call.inputs.size());
   for (const image::Call::Name& name : call.names) site_.symbols[name.symbol] = 0;
+}
+
+void PreparedCall::make_aside(const image::Image& image,
+                              const image::Implementations& implementations) {
+  aside_ = std::make_unique<Aside>();
+  const image::Tile& tile = call_->tile;
+  image::Call &own = aside_->own, &rest = aside_->rest;
+  own = *call_;
+  own.tile = {};
+  own.stored.clear();
+  own.inputs.resize(size_t(tile.own_inputs));
+  own.results.resize(1);
+  // The tile loads what the op gave as its first input.
+  rest.op = image::kElements;
+  rest.inputs = {{call_->results[0]}};
+  rest.inputs.insert(rest.inputs.end(), call_->inputs.begin() + tile.own_inputs,
+                     call_->inputs.end());
+  rest.results = call_->results;
+  rest.stored = call_->stored;
+  rest.tile = tile;
+  for (image::Tile::Instruction& each : rest.tile.code) {
+    if (each.op == image::Tile::kLoad) each.operands[0] += 1 - tile.own_inputs;
+    if (each.op == image::Tile::kResult) each = {image::Tile::kLoad, {0}, {}};
+  }
+  rest.tile.own_inputs = 0;
+  const auto found = implementations.find(image::kElements);
+  if (found != implementations.end() && !found->second.empty())
+    aside_->rest_kernel = found->second[0].prepare(rest, image);
+  if (!aside_->rest_kernel)
+    fail(ErrorKind::unsupported, "there is no implementation of '", image::kElements, "'");
 }
 
 void PreparedCall::place(const Cells& cells, const Find& value, const Find& target) {
@@ -45,6 +88,12 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
   }
   site_.results.resize(call_->results.size());
   for (size_t r = 0; r < call_->results.size(); ++r) site_.results[r] = target(call_->results[r]);
+  site_.stored.resize(call_->stored.size());
+  for (size_t r = 0; r < call_->stored.size(); ++r) {
+    const std::vector<int64_t> shape = cells.at(call_->stored[r].shape),
+                               strides = cells.at(call_->stored[r].strides);
+    site_.stored[r] = {Shape(shape.begin(), shape.end()), Shape(strides.begin(), strides.end())};
+  }
   for (const image::Call::Name& name : call_->names)
     if (cells.known(name.number))
       site_.symbols[name.symbol] = cells.at(name.number);
@@ -52,28 +101,75 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
       site_.symbols.erase(name.symbol);  // not what another run had told
 }
 
+void PreparedCall::copy_views() {
+  views_ = site_.inputs;
+  for (Argument& argument : site_.inputs) {
+    if (argument.present) argument.tensor = argument.contiguous();
+    argument.is_view = false;
+  }
+}
+
 void PreparedCall::run() {
-  std::vector<Argument> views;  // while copies stand for them
   try {
     for (ran_ = 0; ran_ < kernels_.size(); ++ran_) {
-      if (!kernels_[ran_].reads_views && has_views_ && views.empty()) {
-        views = site_.inputs;
-        for (Argument& argument : site_.inputs) {
-          if (argument.present) argument.tensor = argument.contiguous();
-          argument.is_view = false;
-        }
-      }
-      if (kernels_[ran_].kernel->run(site_)) break;
+      if (!kernels_[ran_].reads_views && has_views_ && views_.empty()) copy_views();
+      if (run_kernel(kernels_[ran_])) break;
     }
-    if (!views.empty()) site_.inputs = std::move(views);
+    if (!views_.empty()) site_.inputs = std::move(views_);
+    views_.clear();
     if (ran_ < kernels_.size()) return;
     ran_ = 0;
     fail(ErrorKind::unsupported, call_->op, ": no implementation takes these extents");
   } catch (Error& error) {
-    if (!views.empty()) site_.inputs = std::move(views);
+    if (!views_.empty()) site_.inputs = std::move(views_);
+    views_.clear();
     if (node_ >= 0) error.add_note(text("at node '", image_->nodes[size_t(node_)].name, "'"));
     throw;
   }
+}
+
+bool PreparedCall::run_kernel(Kernel& kernel) {
+  const bool finishes = call_->tile.empty() || kernel.finishes;
+  return finishes && (site_.stored.empty() || kernel.stores) ? kernel.kernel->run(site_)
+                                                             : run_aside(kernel);
+}
+
+bool PreparedCall::run_aside(Kernel& kernel) {
+  if (!aside_) aside_ = std::make_unique<Aside>();
+  const bool finishes = call_->tile.empty() || kernel.finishes;
+  CallSite &own = aside_->own_site, &rest = aside_->rest_site;
+  const size_t inputs = finishes ? site_.inputs.size() : size_t(call_->tile.own_inputs);
+  own.inputs.assign(site_.inputs.begin(), site_.inputs.begin() + static_cast<int64_t>(inputs));
+  own.symbols = site_.symbols;
+  own.results.resize(finishes ? site_.results.size() : 1);
+  for (size_t r = 0; r < own.results.size(); ++r) {
+    const Shape& shape = site_.stored.empty() ? site_.results[r].shape() : site_.stored[r].shape;
+    if (own.results[r].shape() != shape || own.results[r].dtype() != site_.results[r].dtype())
+      own.results[r] = Tensor(site_.results[r].dtype(), shape);
+  }
+  if (!kernel.kernel->run(own)) return false;
+  if (finishes) {
+    for (size_t r = 0; r < own.results.size(); ++r) {
+      const Shape rows = strides_of(site_.stored[r].shape);
+      image::StridedCopy(site_.stored[r].shape, {0, rows}, {0, site_.stored[r].strides},
+                         bytes_of(own.results[r].dtype()))
+          .run(own.results[r].bytes().data(), site_.results[r].mutable_bytes().data());
+    }
+    return true;
+  }
+  Argument given;
+  given.tensor = own.results[0];
+  given.present = true;
+  given.shape = own.results[0].shape();
+  rest.inputs.assign(1, given);
+  rest.inputs.insert(rest.inputs.end(), site_.inputs.begin() + call_->tile.own_inputs,
+                     site_.inputs.end());
+  rest.results = site_.results;
+  rest.stored = site_.stored;
+  const bool done = aside_->rest_kernel->run(rest);
+  site_.results = rest.results;
+  rest.results.clear();  // they are the run's
+  return done;
 }
 
 bool PreparedCall::tell(Cells& cells) const {

@@ -35,9 +35,20 @@ class PreparedCall {
  private:
   struct Kernel {
     std::string name;
-    bool reads_views = false;
+    bool reads_views = false, finishes = false, stores = false;
     std::unique_ptr<image::CallKernel> kernel;
   };
+  // What a kernel cannot do itself: its result is put aside, and the tile of the call, or a copy,
+  // brings it where it belongs.
+  struct Aside {
+    image::Call own, rest;  // the op without the tile, and the tile behind it
+    std::unique_ptr<image::CallKernel> rest_kernel;
+    image::CallSite own_site, rest_site;
+  };
+  void make_aside(const image::Image& image, const image::Implementations& implementations);
+  void copy_views();
+  bool run_kernel(Kernel& kernel);
+  bool run_aside(Kernel& kernel);
   const image::Image* image_ = nullptr;
   const image::Call* call_ = nullptr;
   int32_t node_ = -1;
@@ -45,6 +56,8 @@ class PreparedCall {
   size_t ran_ = 0;
   image::CallSite site_;
   bool has_views_ = false;
+  std::vector<image::Argument> views_;  // while copies stand for them
+  std::unique_ptr<Aside> aside_;
 };
 
 }  // namespace rlx::detail

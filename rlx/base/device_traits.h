@@ -9,6 +9,16 @@ namespace rlx {
 
 enum class DeviceClass { host, software, integrated, discrete };
 
+struct CallTraits {
+  std::string op = {};
+  bool reads_views = false;  // without a copy
+  bool finishes = false;     // what follows on single elements, while they are in the cache
+  // Tensors whose second axis lies innermost in memory: it gives its result so.
+  enum class ChannelsLast : uint8_t { never, if_operands_are, always };
+  ChannelsLast channels_last = ChannelsLast::never;
+  bool operator==(const CallTraits&) const = default;
+};
+
 struct DeviceTraits {
   std::string name = "cpu";  // short, as a user types it: cpu, lavapipe, swiftshader, ...
   DeviceClass device_class = DeviceClass::host;
@@ -27,14 +37,14 @@ struct DeviceTraits {
   int64_t storage_alignment = 256;  // of binding offsets
   int64_t uniform_alignment = 256;
 
-  // Of the host: calls that need no copy of a view, by name.
-  std::vector<std::string> reads_views = {};
+  // Of the host: what the calls of an op can do, by its name.
+  std::vector<CallTraits> calls = {};
 
   bool operator==(const DeviceTraits&) const = default;
-  bool reads_views_of(const std::string& op) const {
-    for (const std::string& each : reads_views)
-      if (each == op) return true;
-    return false;
+  CallTraits calls_of(const std::string& op) const {
+    for (const CallTraits& each : calls)
+      if (each.op == op) return each;
+    return {};
   }
   bool on_host() const { return device_class == DeviceClass::host; }
 };

@@ -91,7 +91,14 @@ class Flattening {
     add_attrs(call.attrs, made);
     made.results = call.results;
     made.reason = call.reason;
+    made.tile = call.tile;
     bool constant = true;
+    for (const Operand& operand : call.stored) {
+      made.stored.push_back(operand_of(operand));
+      if (made.stored.back().strides.empty())
+        made.stored.back().strides = numbers_.of(operand.layout.strides);
+      constant &= is_constant(operand);
+    }
     for (const Operand& operand : call.inputs) {
       made.inputs.push_back(operand_of(operand));
       constant &= is_constant(operand);

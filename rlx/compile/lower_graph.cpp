@@ -3,75 +3,19 @@
 #include <algorithm>
 #include <set>
 
+#include "rlx/codegen/channels_last.h"
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/host_group.h"
 #include "rlx/codegen/scalar_formula.h"
 #include "rlx/codegen/shards.h"
+#include "rlx/compile/instantiate.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/ir/renaming.h"
 #include "rlx/lower/host_values.h"
 
 namespace rlx::detail {
 namespace {
 
-// A body as a graph of its own over the operands' types, so that it speaks the outer symbols.
-std::shared_ptr<Graph> instantiate(const Graph& body, const std::vector<Operand>& inputs,
-                                   const std::optional<Dim>& iteration, const std::string& prefix,
-                                   int& fresh_symbols) {
-  auto graph = std::make_shared<Graph>();
-  graph->data()->fresh_symbols = fresh_symbols;
-  graph->data()->host_prefix = prefix;
-  Renaming renaming;
-  std::vector<int> moved;
-  size_t next = 0;
-  for (const Node& node : body.nodes()) {
-    if (is_source(node)) {
-      const bool input = is_input(node);
-      const TensorType type = input && inputs.at(next).value >= -1
-                                  ? TensorType{inputs[next].dtype, inputs[next].shape}
-                                  : node.types[0];
-      const Value value = graph->add_source(*node.op, type, node.attrs, node.name);
-      if (input && next == 0 && iteration)
-        graph->data()->nodes.back().host_values[0] = HostValue{concrete(type.shape), {*iteration}};
-      next += input;
-      moved.push_back(value.node);
-      renaming.note(node, {value});
-      continue;
-    }
-    Values operands;
-    for (const Value& operand : node.inputs)
-      operands.push_back(
-          operand.present() ? graph->value(moved[size_t(operand.node)], operand.result) : Value{});
-    const Value first = graph->add(node.op, operands, renaming(node.attrs), node.name);
-    moved.push_back(first.node);
-    Values results;
-    for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
-    renaming.note(node, results);
-  }
-  for (const GraphOutput& output : body.outputs())
-    graph->output(output.name, graph->value(moved[size_t(output.value.node)], output.value.result));
-  fresh_symbols = graph->data()->fresh_symbols;
-  return graph;
-}
-
-// Nodes that the host computes when a run is bound, because symbols are elements of their results.
-std::vector<int> nodes_to_evaluate(const Graph& graph, const std::vector<bool>& bindable) {
-  const int size = static_cast<int>(graph.nodes().size());
-  std::vector<bool> needed(size_t(size), false);
-  for (int at = size; at-- > 0;) {
-    const Node& node = graph.node(at);
-    const bool symbols = std::any_of(node.host_values.begin(), node.host_values.end(),
-                                     [](const auto& host) { return host && host->own_symbols; });
-    if (is_source(node) || !bindable[size_t(at)]) continue;
-    if (symbols) needed[size_t(at)] = true;
-    if (!needed[size_t(at)]) continue;
-    for (const Value& input : node.inputs)
-      if (input.present() && bindable[size_t(input.node)]) needed[size_t(input.node)] = true;
-  }
-  std::vector<int> nodes;
-  for (int at = 0; at < size; ++at)
-    if (needed[size_t(at)] && !is_source(graph.node(at))) nodes.push_back(at);
-  return nodes;
-}
+constexpr auto kIfOperandsAre = CallTraits::ChannelsLast::if_operands_are;
 
 class Lowering {
  public:
@@ -453,8 +397,11 @@ class Lowering {
     }
     // A view needs its elements on the device; what that cannot hold is copied on the host.
     const bool held = traits_.on_host() || device_storage(node.types[0].dtype, traits_).exists;
-    if (held && !inputs.empty() && inputs[0].value >= 0)
+    if (held && !inputs.empty() && inputs[0].value >= 0) {
       if (const auto view = as_view(node, inputs[0])) return {*view};
+      if (traits_.on_host() && node.op->view && !inputs[0].contiguous())
+        if (const auto view = as_view(node, copied_once(scope, inputs[0], steps))) return {*view};
+    }
 
     std::vector<Operand> results;
     for (size_t r = 0; r < node.types.size(); ++r)
@@ -464,8 +411,27 @@ class Lowering {
     const auto call = [&](const std::string& why) {
       return call_of(scope, at, inputs, results, why);
     };
+    const auto put_channels_last = [&](size_t r) {
+      const Dims& shape = node.types[r].shape;
+      lowered_.values[size_t(results[r].value)].type.shape = channels_last_memory(shape);
+      results[r].layout = channels_last_layout(shape);
+      return results[r];
+    };
     const bool native = traits_.on_host() && !has_body(node);
     const std::string reason = native ? "" : host_reason(node);
+    if (native) {
+      const bool follows =
+          is_tile_op(node) &&
+          gives_channels_last({.channels_last = kIfOperandsAre}, node.types[0].shape, inputs);
+      if (follows) {
+        put_channels_last(0);
+        emit(tile_call(node, inputs, results[0]), at, steps);
+        return results;
+      }
+      if (node.types.size() == 1 && node.types[0].dtype == DType::f32 &&
+          gives_channels_last(traits_.calls_of(node.op->name), node.types[0].shape, inputs))
+        put_channels_last(0);
+    }
     if (native || !reason.empty()) {
       emit(call(reason), at, steps);
       return results;
@@ -490,7 +456,8 @@ class Lowering {
                                         text("body", bodies_.size(), '.'), fresh_symbols_));
           note_rules(*bodies_.back(), running_);
           return bodies_.back();
-        }};
+        },
+        put_channels_last};
     emit(node.op->lower(site), at, steps);
     return results;
   }
@@ -500,7 +467,7 @@ class Lowering {
                 const std::vector<Operand>& results, const std::string& reason) {
     const Node& node = scope.graph.node(at);
     Steps steps;
-    const bool views = node.op->elementwise || traits_.reads_views_of(node.op->name);
+    const bool views = node.op->elementwise || traits_.calls_of(node.op->name).reads_views;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!node.inputs[i].present()) continue;
       inputs[i] = traits_.on_host() ? operand_of(scope, node.inputs[i], steps)
@@ -509,10 +476,13 @@ class Lowering {
     }
     Call call{node.op->name, node.attrs, inputs, {}, reason};
     call.may_fail = !node.op->elementwise;
-    for (const Operand& result : results) call.results.push_back(result.value);
+    for (const Operand& result : results) {
+      call.results.push_back(result.value);
+      if (!result.contiguous()) call.stored = results;
+    }
     for (const size_t i : node.op->in_place)
       if (i < inputs.size() && inputs[i].value >= 0 && inputs[i].dtype == results[0].dtype &&
-          inputs[i].shape == results[0].shape && inputs[i].contiguous())
+          inputs[i].shape == results[0].shape && inputs[i].contiguous() && results[0].contiguous())
         call.in_place.push_back({inputs[i].value, results[0].value});
     steps.add(std::move(call));
     return steps;

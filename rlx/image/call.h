@@ -27,7 +27,12 @@ struct Argument {
 struct CallSite {
   std::vector<Argument> inputs;
   std::vector<Tensor> results;  // where the shape is known, in place; else empty, to be replaced
-  SymbolValues symbols;         // that attributes mention
+  // How the elements of each result lie in its tensor; empty: row after row.
+  struct Stored {
+    Shape shape, strides;
+  };
+  std::vector<Stored> stored = {};
+  SymbolValues symbols;  // that attributes mention
 
   const Tensor* in(size_t i) const {
     return i < inputs.size() && inputs[i].present ? &inputs[i].tensor : nullptr;
@@ -42,11 +47,17 @@ class CallKernel {
   virtual bool run(CallSite& site) = 0;
 };
 
+// An op on single elements as a function of numbers and of its parameters.
+using Scalar = double (*)(const double* x, const double* params);
+
 struct Implementation {
   std::string name;          // as the report shows it
   bool reads_views = false;  // else views are copied for it
   // Null where it refuses, by attributes, dtypes or ranks.
   std::function<std::unique_ptr<CallKernel>(const Call& call, const Image& image)> prepare;
+  bool finishes = false;    // runs the tile of the call; else that is done behind it
+  bool stores = false;      // follows `stored`; else results are copied there
+  Scalar scalar = nullptr;  // of an op on single elements
 };
 
 // In the order they are tried.

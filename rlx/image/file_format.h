@@ -36,11 +36,15 @@ template <class Archive, class T>
 using Field = typename Archive::template Field<T>;
 
 template <class A>
+void fields(A& a, Field<A, CallTraits>& t) {
+  a(t.op, t.reads_views, t.finishes, t.channels_last);
+}
+template <class A>
 void fields(A& a, Field<A, DeviceTraits>& t) {
   a(t.name, t.device_class, t.f16, t.subgroups, t.timestamps, t.subgroup_min, t.subgroup_max);
   a(t.max_binding_bytes, t.max_buffer_bytes, t.max_storage_buffers, t.max_workgroup_invocations);
   a(t.max_workgroup_bytes, t.max_workgroups, t.storage_alignment, t.uniform_alignment);
-  a(t.reads_views);
+  a(t.calls);
 }
 template <class A>
 void fields(A& a, Field<A, Interval>& i) {
@@ -116,8 +120,17 @@ void fields(A& a, Field<A, Call::Told>& t) {
   a(t.result, t.axis, t.number);
 }
 template <class A>
+void fields(A& a, Field<A, Tile::Instruction>& i) {
+  a(i.op, i.operands, i.params);
+}
+template <class A>
+void fields(A& a, Field<A, Tile>& t) {
+  a(t.code, t.stores, t.own_inputs);
+}
+template <class A>
 void fields(A& a, Field<A, Call>& c) {
-  a(c.op, c.attrs, c.bodies, c.inputs, c.results, c.in_place, c.names, c.told, c.segment, c.reason);
+  a(c.op, c.attrs, c.bodies, c.inputs, c.results, c.stored, c.tile, c.in_place, c.names, c.told,
+    c.segment, c.reason);
 }
 template <class A>
 void fields(A& a, Field<A, Copy>& c) {
@@ -179,6 +192,9 @@ void fields(A& a, Field<A, Image>& i) {
 
 // The last enumerator: what is read lies between 0 and it.
 constexpr DeviceClass last(DeviceClass) { return DeviceClass::discrete; }
+constexpr CallTraits::ChannelsLast last(CallTraits::ChannelsLast) {
+  return CallTraits::ChannelsLast::always;
+}
 constexpr DType last(DType) { return DType::boolean; }
 constexpr Kind last(Kind) { return Kind::flag; }
 constexpr Storage last(Storage) { return Storage::boolean_word; }

@@ -12,6 +12,7 @@
 #include "rlx/base/device_traits.h"
 #include "rlx/image/access.h"
 #include "rlx/image/numbers.h"
+#include "rlx/image/tile.h"
 #include "rlx/tensor/attrs.h"
 
 namespace rlx::image {
@@ -141,6 +142,9 @@ struct Call {
   std::vector<Told> told = {};
   int32_t segment = -1;
   std::string reason = {};  // why it is not on the device; empty on the CPU
+  // Where the elements of each result lie in its value, if not row after row; else empty.
+  std::vector<Operand> stored = {};
+  Tile tile = {};  // what it goes on to compute; empty as a rule
   bool operator==(const Call&) const = default;
 };
 

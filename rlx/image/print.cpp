@@ -335,6 +335,9 @@ class Printer {
     for (const Operand& input : call.inputs) inputs.push_back(operand(input));
     if (!inputs.empty()) line += text("  reads ", joined(inputs));
     line += "  writes" + values(call.results);
+    for (const Operand& stored : call.stored)
+      if (stored.is_view()) line += "  stored as " + operand(stored);
+    if (!call.tile.empty()) tile(call);
     for (const auto& [input, result] : call.in_place)
       line += text("  ", value(call.results[size_t(result)]), " in place of ",
                    value(call.inputs[size_t(input)].value));
@@ -344,6 +347,21 @@ class Printer {
       line += text("  tells ", cell(told.number), " = extent ", told.axis, " of ",
                    value(call.results[size_t(told.result)]));
     return line + reason(call.reason);
+  }
+  // One line below the call for each instruction.
+  void tile(const Call& call) {
+    for (size_t i = 0; i < call.tile.code.size(); ++i) {
+      const Tile::Instruction& each = call.tile.code[i];
+      std::string line = text("  r", i, " = ", name_text(each.op));
+      for (const int32_t operand : each.operands)
+        line += each.op == Tile::kLoad ? text(" input ", operand) : text(" r", operand);
+      for (const double param : each.params) line += text(' ', AttrText()(param));
+      more_.push_back(std::move(line));
+    }
+    std::vector<std::string> stores;
+    for (size_t r = 0; r < call.tile.stores.size(); ++r)
+      stores.push_back(text(value(call.results[r]), " = r", call.tile.stores[r]));
+    more_.push_back("  " + joined(stores));
   }
   static std::string reason(const std::string& why) {
     return why.empty() ? "" : text("  because ", AttrText()(why));

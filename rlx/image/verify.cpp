@@ -250,6 +250,8 @@ class Verifier {
     for (const Operand& input : call.inputs)
       if (input.value != -1) operand(input);
     for (const ValueId result : call.results) value(result);
+    stored(call);
+    if (!call.tile.empty()) tile(call);
     for (const auto& [input, result] : call.in_place) {
       index("input", input, call.inputs.size());
       index("result", result, call.results.size());
@@ -262,6 +264,47 @@ class Verifier {
       told(each.number);
     }
     segment(call.segment, !call.told.empty());
+  }
+
+  void stored(const Call& call) const {
+    if (call.stored.empty()) return;
+    expect(call.stored.size() == call.results.size(), "it says of ", call.stored.size(),
+           " results where they lie, and has ", call.results.size());
+    for (size_t r = 0; r < call.stored.size(); ++r) {
+      operand(call.stored[r]);
+      expect(call.stored[r].value == call.results[r], "a result lies in another value");
+      expect(call.stored[r].strides.size() == call.stored[r].shape.size(),
+             "a result has strides for ", call.stored[r].strides.size(), " axes of ",
+             call.stored[r].shape.size());
+    }
+  }
+
+  void tile(const Call& call) const {
+    const Tile& tile = call.tile;
+    expect(tile.stores.size() == call.results.size(), "its tile stores ", tile.stores.size(),
+           " results of ", call.results.size());
+    expect(tile.own_inputs >= 0 && size_t(tile.own_inputs) <= call.inputs.size(), "its op reads ",
+           tile.own_inputs, " of ", call.inputs.size(), " inputs");
+    expect(tile.code.size() <= Tile::kMostRegisters && tile.stores.size() <= Tile::kMostResults,
+           "its tile has ", tile.code.size(), " instructions and ", tile.stores.size(),
+           " results, and may have ", Tile::kMostRegisters, " and ", Tile::kMostResults);
+    for (const int32_t stored : tile.stores) index("register", stored, tile.code.size());
+    for (size_t i = 0; i < tile.code.size(); ++i) {
+      const Tile::Instruction& each = tile.code[i];
+      expect(!each.op.empty(), "an instruction without a name");
+      expect((each.op == Tile::kResult) == (i == 0 && call.op != kElements),
+             "the result of the op is not the first register");
+      if (each.op == Tile::kNumber) expect(each.params.size() == 1, "a number that is none");
+      if (each.op == Tile::kLoad) {
+        expect(each.operands.size() == 1, "a load of ", each.operands.size(), " inputs");
+        index("input", each.operands[0], call.inputs.size());
+        expect(call.inputs[size_t(each.operands[0])].value >= 0, "a load of what is absent");
+        continue;
+      }
+      for (const int32_t operand : each.operands) index("register", operand, i);
+      expect(Tile::is_source(each) || (!each.operands.empty() && each.operands.size() <= 3), "'",
+             each.op, "' has ", each.operands.size(), " operands");
+    }
   }
 
   void step(const Copy& copy) const {

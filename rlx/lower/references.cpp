@@ -44,7 +44,7 @@ image::Implementations references(const OpSet& ops) {
         attrs.set(body.name, GraphPtr(std::make_shared<const Graph>(parse(body.text, *shared))));
       return std::make_unique<Reference>(op, std::move(attrs));
     };
-    table[op->name].push_back({"reference", false, prepare});
+    table[op->name].push_back({.name = "reference", .prepare = prepare});
   }
   return table;
 }

@@ -172,9 +172,13 @@ class ScalarLoops : public image::CallKernel {
 }  // namespace
 
 image::Implementation scalar_loops(const OpRef& op) {
-  return {"scalar loops", true, [op](const image::Call& call, const image::Image&) {
-            return std::make_unique<ScalarLoops>(op, call.attrs);
-          }};
+  return {.name = "scalar loops",
+          .reads_views = true,
+          .prepare =
+              [op](const image::Call& call, const image::Image&) {
+                return std::make_unique<ScalarLoops>(op, call.attrs);
+              },
+          .scalar = op->elementwise->floating};
 }
 
 }  // namespace rlx

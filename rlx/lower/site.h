@@ -44,6 +44,8 @@ struct LowerSite {
   std::function<Steps(const std::string& reason)> on_host;
   // A body over the operands' types, so that it speaks the symbols of the site.
   std::function<std::shared_ptr<const Graph>(const GraphPtr&)> instantiate;
+  // Of the host: the result is to lie with its channels innermost; how it then lies.
+  std::function<Operand(size_t result)> put_channels_last = {};
 
   bool has(size_t i) const { return i < inputs.size() && inputs[i].value >= 0; }
   const TensorType& in(size_t i) const { return node.inputs[i].type(); }

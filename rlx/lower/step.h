@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "rlx/image/access.h"
+#include "rlx/image/tile.h"
 #include "rlx/ir/graph.h"
 
 namespace rlx {
@@ -129,6 +130,8 @@ struct Call {
   std::string reason;                  // why it is not on the device
   std::vector<InPlace> in_place = {};  // as in Dispatch
   bool may_fail = true;                // by the elements of its operands
+  std::vector<Operand> stored = {};    // how results lie in their values; empty: row after row
+  image::Tile tile = {};               // what it goes on to compute of single elements
 };
 // Writes numbers that a run knows as the elements of a value of the host.
 struct Write {

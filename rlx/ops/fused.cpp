@@ -2,6 +2,7 @@
 // elements, and at most one other op whose result they finish.
 
 #include "rlx/codegen/group.h"
+#include "rlx/codegen/host_group.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/ops_fused.h"
@@ -36,8 +37,9 @@ void reference(const ReferenceSite& site) {
 
 // Step by step where one kernel cannot do it all.
 Steps lower(const LowerSite& site) {
-  if (!site.traits.on_host())
-    if (auto steps = lower_group(site, *site.instantiate(body_of(site.attrs())))) return *steps;
+  const std::shared_ptr<const Graph> own = site.instantiate(body_of(site.attrs()));
+  if (auto steps = site.traits.on_host() ? lower_host_group(site, *own) : lower_group(site, *own))
+    return *steps;
   LoweredBody body = site.lower_body(body_of(site.attrs()), site.inputs, std::nullopt);
   for (size_t i = 0; i < body.outputs.size(); ++i)
     body.steps.add(Copy{body.outputs[i].value, site.results[i].value});

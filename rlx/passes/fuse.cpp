@@ -10,6 +10,7 @@
 #include <set>
 
 #include "rlx/codegen/group.h"
+#include "rlx/codegen/host_group.h"
 #include "rlx/ir/renaming.h"
 #include "rlx/ops/ops_core.h"
 
@@ -155,8 +156,14 @@ class Grouping {
   }
   bool may_join(int at) const {
     const Node& node = graph_.node(at);
-    return group_[size_t(at)] < 0 && !once_[size_t(at)] && is_pointwise(node) && on_device(node) &&
-           !has_body(node) && !is_shape_arithmetic(node) && node.definitions.empty();
+    if (group_[size_t(at)] >= 0 || once_[size_t(at)] || has_body(node)) return false;
+    if (is_shape_arithmetic(node) || !node.definitions.empty()) return false;
+    return traits_.on_host() ? is_tile_op(node) : is_pointwise(node) && on_device(node);
+  }
+  // What runs over the same elements; the host finds them by their axes, not by their number.
+  bool runs_along(const Value& input, const Group& group) const {
+    const Dims& shape = shape_of(group);
+    return traits_.on_host() ? input.shape() == shape : count(input.shape()) == count(shape);
   }
 
   const Dims& shape_of(const Group& group) const {
@@ -166,13 +173,12 @@ class Grouping {
   void grow(Group& group, int number) {
     // More would save little, and a kernel's text and registers grow with them.
     constexpr size_t kMostNodes = 32;
-    const Dim elements = count(shape_of(group));
     for (size_t next = 0; next < group.nodes.size(); ++next) {
       const Values inputs = graph_.node(group.nodes[next]).inputs;
       for (const Value& input : inputs) {
         if (group.nodes.size() >= kMostNodes) break;
         if (!input.present() || is_member(group, input.node) || input.result != 0) continue;
-        if (!(count(input.shape()) == elements) || !may_join(input.node)) continue;
+        if (!runs_along(input, group) || !may_join(input.node)) continue;
         if (!closed_with(group, input.node)) continue;
         group.nodes.push_back(input.node);
         group_[size_t(input.node)] = number;
@@ -186,7 +192,6 @@ class Grouping {
 
   // The op that the most work stands behind, as a rule the latest.
   void take_anchor(Group& group, int number) {
-    const Dim elements = count(shape_of(group));
     int best = -1;
     int64_t bindings = 0;
     for (const int at : group.nodes)
@@ -194,9 +199,9 @@ class Grouping {
         if (!input.present() || input.result != 0 || input.node <= best) continue;
         if (is_member(group, input.node) || group_[size_t(input.node)] >= 0) continue;
         const Node& node = graph_.node(input.node);
-        if (!(count(input.shape()) == elements) || once_[size_t(input.node)]) continue;
+        if (!runs_along(input, group) || once_[size_t(input.node)]) continue;
         if (!may_be_anchor(node)) continue;
-        const FinalStore store = final_store(node, traits_, choices_);
+        const FinalStore store = store_of(node);
         if (!store.exists || !closed_with(group, input.node)) continue;
         Group with = group;
         with.nodes.push_back(input.node);
@@ -213,6 +218,11 @@ class Grouping {
     group_[size_t(best)] = number;
   }
 
+  FinalStore store_of(const Node& node) const {
+    if (!traits_.on_host()) return final_store(node, traits_, choices_);
+    return {traits_.calls_of(node.op->name).finishes && node.types[0].dtype == DType::f32, 1};
+  }
+
   bool may_be_anchor(const Node& node) const {
     if (is_source(node) || node.op->view || node.op->elementwise || has_body(node)) return false;
     if (node.types.size() != 1 || !on_device(node) || is_shape_arithmetic(node)) return false;
@@ -226,6 +236,7 @@ class Grouping {
 
   // Bindings of the device, and no packed results beside others.
   bool fits(const Group& group) const {
+    if (traits_.on_host()) return true;
     const Values outputs = outputs_of(group);
     int64_t bindings = group.anchor < 0 ? 0 : group.anchor_bindings - 1;  // but for its result
     for (const Value& input : inputs_of(group)) {

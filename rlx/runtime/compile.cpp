@@ -69,8 +69,7 @@ Graph optimised(const Graph& graph, const CompileOptions& options) {
   const std::vector<std::string>& disabled = options.disabled_passes;
   Graph smaller = run_passes(graph, {.disabled = disabled});
   const DeviceTraits& traits = options.device.traits();
-  if (traits.on_host() || std::count(disabled.begin(), disabled.end(), kFusePass) != 0)
-    return smaller;
+  if (std::count(disabled.begin(), disabled.end(), kFusePass) != 0) return smaller;
   return fuse(smaller, traits, {options.choices});
 }
 

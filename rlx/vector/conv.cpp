@@ -263,12 +263,27 @@ void run_panel(const Conv& conv, const Walk& walk, const float* under, int64_t r
     }
     if (part.is_last()) break;
   }
+}
+
+// Where the channels of some panels begin.
+int64_t first_channel(const ConvSize& size, int64_t panel) {
+  const Panels all(size);
+  return panel / all.count * all.channels + all.first_vector(panel % all.count) * kLanes;
+}
+
+// All panels of a block at once: its pixels then lie end to end.
+void finish_block(const Conv& conv, const Walk& walk, int64_t n, Range rows, Range pixels,
+                  Range block_panels) {
   if (!conv.finish) return;
-  const Range columns{channel, channel + channels};
+  const Range channels{first_channel(conv.size, block_panels.begin),
+                       block_panels.end == panels(conv.size)
+                           ? conv.size.outputs
+                           : first_channel(conv.size, block_panels.end)};
+  const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
   const int64_t begin = (n * y.out + rows.begin) * x.out, end = (n * y.out + rows.end) * x.out;
-  if (pixels.count() == x.out) return conv.finish(conv.context, {begin, end}, columns);
+  if (pixels.count() == x.out) return conv.finish(conv.context, {begin, end}, channels);
   for (int64_t row = begin; row < end; row += x.out)
-    conv.finish(conv.context, {row + pixels.begin, row + pixels.end}, columns);
+    conv.finish(conv.context, {row + pixels.begin, row + pixels.end}, channels);
 }
 
 void run(const Conv& conv, const ConvBlocks& b, int64_t block, float* scratch) {
@@ -290,8 +305,10 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t block, float* scratch) {
             pixels.begin * x.stride * walk.x_pixel;
     row_step = walk.x_row;
   }
-  for (int64_t i = at_panel; i < std::min(at_panel + b.panels, panels(conv.size)); ++i)
+  const Range some{at_panel, std::min(at_panel + b.panels, panels(conv.size))};
+  for (int64_t i = some.begin; i < some.end; ++i)
     run_panel(conv, walk, under, row_step, n, rows, pixels, i);
+  finish_block(conv, walk, n, rows, pixels, some);
 }
 
 ConvFunctions make() {

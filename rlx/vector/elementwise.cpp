@@ -35,6 +35,13 @@ void each_angle(const float* x, float* y, int64_t count) {
 
 HWY_INLINE F relu(F x) { return max(set(0.0f), x); }  // NaN stays
 HWY_INLINE F square(F x) { return x * x; }
+HWY_INLINE F neg(F x) { return x * set(-1.0f); }
+HWY_INLINE F magnitude(F x) { return abs(x); }
+HWY_INLINE F reciprocal(F x) { return set(1.0f) / x; }
+HWY_INLINE F hard_swish(F x) {
+  const F gate = mul_add(x, set(1.0f / 6.0f), set(0.5f));
+  return x * min(set(1.0f), max(set(0.0f), gate));
+}
 
 HWY_INLINE F add(F a, F b) { return a + b; }
 HWY_INLINE F sub(F a, F b) { return a - b; }
@@ -95,6 +102,20 @@ void clamp(const float* x, float low, float high, float* y, int64_t count) {
     store_some(min(most, max(least, load_some(x + i, count - i))), y + i, count - i);
 }
 
+HWY_INLINE F unit(F x) { return min(set(1.0f), max(set(0.0f), x)); }
+void hard_sigmoid(const float* x, float a, float b, float* y, int64_t count) {
+  const F slope = set(a), start = set(b);
+  for (int64_t i = 0; i < count; i += kLanes)
+    store_some(unit(mul_add(slope, load_some(x + i, count - i), start)), y + i, count - i);
+}
+void leaky_relu(const float* x, float a, float /*b*/, float* y, int64_t count) {
+  const F slope = set(a), zero = set(0.0f);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const F v = load_some(x + i, count - i);
+    store_some(select(less(v, zero), slope * v, v), y + i, count - i);
+  }
+}
+
 template <class From, class To>
 void convert(const From* x, To* y, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes)
@@ -124,10 +145,16 @@ Elementwise make() {
           .gelu_quick = each<gelu_quick>,
           .gelu_tanh = each<gelu_tanh>,
           .relu = each<relu>,
+          .hard_swish = each<hard_swish>,
+          .neg = each<neg>,
+          .abs = each<magnitude>,
+          .reciprocal = each<reciprocal>,
           .square = each<square>,
           .sqrt = each<sqrt>,
           .combine = combine,
           .clamp = clamp,
+          .hard_sigmoid = hard_sigmoid,
+          .leaky_relu = leaky_relu,
           .widen = widen,
           .narrow = narrow};
 }

@@ -24,6 +24,8 @@ struct Elementwise {
   Function gelu_quick;  // 4e-7 |x|, in less time
   Function gelu_tanh;   // 32 ulp from -3 on, then as its exponent is rounded
   Function relu;
+  Function hard_swish;  // x * (x / 6 + 1/2 cut to 0 .. 1)
+  Function neg, abs, reciprocal;
   Function square;
   Function sqrt;
 
@@ -31,8 +33,11 @@ struct Elementwise {
   // no number stays one in max and min. y may be a or b where that has step 1.
   void (*combine)(Binary how, const float* a, int64_t a_step, const float* b, int64_t b_step,
                   float* y, int64_t count);
-  // y[i] = x[i] cut to low .. high; what is no number stays.
-  void (*clamp)(const float* x, float low, float high, float* y, int64_t count);
+  // y[i] = f(x[i]) with two numbers; what is no number stays.
+  using Shaped = void (*)(const float* x, float a, float b, float* y, int64_t count);
+  Shaped clamp;         // a: low, b: high
+  Shaped hard_sigmoid;  // a * x + b cut to 0 .. 1
+  Shaped leaky_relu;    // a * x where x is below 0
 
   // Between dtypes; numbers are rounded to the nearest, ties to even.
   void (*widen)(Element from, const void* x, float* y, int64_t count);

@@ -12,7 +12,8 @@ HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
 namespace {
 
-constexpr int64_t kRowBlock = 192;  // rows of a whose inner block stays in the second cache
+constexpr int64_t kFinish = 1 << 16;  // elements that are finished at a time, in the second cache
+constexpr int64_t kRowBlock = 192;    // rows of a whose inner block stays in the second cache
 
 void pack(const Matrix& b, int64_t inner, int64_t columns, Range panels, float* packed) {
   const int64_t width = (columns + kPanel - 1) / kPanel * kPanel;
@@ -96,6 +97,7 @@ void run_block(const Product& p, Range rows, Range panels) {
   for (int64_t first = 0; first < p.inner; first += kInnerBlock) {
     const int64_t block = std::min(kInnerBlock, p.inner - first);
     const bool last = first + block == p.inner;
+    int64_t finished = panels.begin;
     for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
       const int64_t column = panel * kPanel, columns = std::min(kPanel, p.columns - column);
       const float* b = own;
@@ -123,7 +125,12 @@ void run_block(const Product& p, Range rows, Range panels) {
                  .start_row = first ? p.c_row : p.start_row,
                  .columns = columns},
                 rows.count(), prefetch);
-      if (last && p.finish) p.finish(p.context, rows, {column, column + columns});
+      const int64_t next = column + columns, open = next - finished * kPanel;
+      const bool enough = open * rows.count() >= kFinish || panel + 1 == panels.end;
+      if (last && p.finish && enough) {
+        p.finish(p.context, rows, {finished * kPanel, next});
+        finished = panel + 1;
+      }
     }
   }
 }

@@ -44,6 +44,13 @@ struct ReadySteps {
   std::vector<Ready> ready;
 };
 
+// "matmul + add + gelu"
+std::string described(const image::Call& call) {
+  if (call.tile.empty()) return call.op;
+  const std::string rest = image::description(call.tile);
+  return call.op == image::kElements ? rest : text(call.op, " + ", rest);
+}
+
 // The cells that steps tell, and all that depends on them.
 std::set<image::Number> told_cells(const image::Image& image) {
   std::set<image::Number> told;
@@ -297,7 +304,7 @@ class CpuExecutable : public Executable {
     for (size_t r = 0; r < site.results.size(); ++r) keep(call.call().results[r], site, r, cells);
     if (report_)
       report_->host_steps.push_back(
-          {call.call().op, step.node < 0 ? "" : image_.nodes[size_t(step.node)].name,
+          {described(call.call()), step.node < 0 ? "" : image_.nodes[size_t(step.node)].name,
            call.call().reason, microseconds_since(start), call.implementation()});
   }
 
@@ -417,12 +424,16 @@ class CpuExecutable : public Executable {
 class CpuBackend : public Backend {
  public:
   explicit CpuBackend(CpuOptions options)
-      : engine_(std::make_shared<const CpuEngine>(options.threads)),
-        ours_(fast_implementations(engine_)) {
-    for (const auto& [op, list] : ours_)
-      if (std::any_of(list.begin(), list.end(),
-                      [](const image::Implementation& each) { return each.reads_views; }))
-        traits_.reads_views.push_back(op);
+      : engine_(std::make_shared<const CpuEngine>(options.threads)) {
+    for (const auto& [op, list] : fast_implementations(engine_)) {
+      CallTraits traits{.op = op};
+      for (const image::Implementation& each : list) {
+        traits.reads_views |= each.reads_views;
+        traits.finishes |= each.finishes;
+        if (each.stores) traits.channels_last = CallTraits::ChannelsLast::always;
+      }
+      traits_.calls.push_back(std::move(traits));
+    }
   }
   const DeviceTraits& traits() const override { return traits_; }
   void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override {
@@ -442,9 +453,10 @@ class CpuBackend : public Backend {
   std::shared_ptr<const image::Implementations> with_engine(
       const image::Implementations& given) const {
     auto table = std::make_shared<image::Implementations>(given);
+    const image::Implementations ours = fast_implementations(engine_, given);
     for (auto& [op, list] : *table) {
-      const auto found = ours_.find(op);
-      for (size_t i = 0; found != ours_.end() && i < std::min(list.size(), found->second.size());
+      const auto found = ours.find(op);
+      for (size_t i = 0; found != ours.end() && i < std::min(list.size(), found->second.size());
            ++i)
         if (list[i].name == found->second[i].name) list[i] = found->second[i];
     }
@@ -453,7 +465,6 @@ class CpuBackend : public Backend {
 
   DeviceTraits traits_;
   const CpuEnginePtr engine_;
-  const image::Implementations ours_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/conv.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
 #include "rlx/vector/reduce.h"
@@ -29,7 +30,9 @@ struct CpuEngine {
         gemm(vector::gemm(isa)),
         attention(vector::attention(isa)),
         windows(vector::window_functions(isa)),
-        unfold(vector::unfold(isa)) {}
+        unfold(vector::unfold(isa)),
+        conv(vector::conv(isa)),
+        depthwise(vector::depthwise(isa)) {}
 
   mutable vector::Team team;
   const vector::Elementwise elementwise;
@@ -39,6 +42,7 @@ struct CpuEngine {
   const vector::Attention attention;
   const vector::WindowFunctions windows;
   const vector::Product::Read unfold;
+  const vector::ConvFunctions conv, depthwise;  // of pictures whose channels lie innermost
 
   // Elements of a simple pass that are worth handing to another thread.
   static constexpr int64_t kGrain = 1 << 14;

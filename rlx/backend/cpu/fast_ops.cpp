@@ -9,6 +9,7 @@
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
 #include "rlx/backend/cpu/fast_loops.h"
+#include "rlx/backend/cpu/fast_pictures.h"
 #include "rlx/backend/cpu/fast_products.h"
 #include "rlx/backend/cpu/fast_rows.h"
 #include "rlx/backend/cpu/fast_windows.h"
@@ -131,6 +132,42 @@ struct VectorEntry {
   Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine);
 };
 
+// Those that also run the tile of a call.
+struct TiledEntry {
+  const char* op;
+  Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine,
+                 std::unique_ptr<TileProgram> tile);
+  bool channels_last = false;  // gives its result so
+};
+
+// What tiles are computed with.
+template <vector::Elementwise::Function vector::Elementwise::*function>
+void tile_unary(const vector::Elementwise& functions, const TileArguments& at) {
+  (functions.*function)(at.x[0], at.y, at.count);
+}
+template <vector::Binary how>
+void tile_binary(const vector::Elementwise& functions, const TileArguments& at) {
+  functions.combine(how, at.x[0], at.steps[0], at.x[1], at.steps[1], at.y, at.count);
+}
+template <vector::Elementwise::Shaped vector::Elementwise::*function, int params>
+void tile_shaped(const vector::Elementwise& functions, const TileArguments& at) {
+  const double second = params > 1 ? at.params[1] : 0;
+  (functions.*function)(at.x[0], static_cast<float>(at.params[0]), static_cast<float>(second), at.y,
+                        at.count);
+}
+// Squares are what models write as powers.
+void tile_pow(const vector::Elementwise& functions, const TileArguments& at) {
+  if (at.steps[1] == 0 && *at.x[1] == 2.0f && at.steps[0] == (at.count > 1))
+    return functions.square(at.x[0], at.y, at.count);
+  for (int64_t i = 0; i < at.count; ++i)
+    at.y[i] = std::pow(at.x[0][i * at.steps[0]], at.x[1][i * at.steps[1]]);
+}
+struct TileEntry {
+  const char* op;
+  TileOp::Run run;
+  TileOp::Run run_on_sums = nullptr;
+};
+
 template <vector::Elementwise::Function vector::Elementwise::*function>
 Kernel unary(const image::Call& /*call*/, const image::Image& /*image*/,
              const CpuEnginePtr& engine) {
@@ -196,17 +233,36 @@ Kernel pool(const image::Call& call, const image::Image& image, const CpuEngineP
       options.pads_after.assign(pads->begin() + static_cast<int64_t>(extents.size()), pads->end());
   return pool_kernel(engine, std::move(options));
 }
-Kernel matmul(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
-  return product_kernel(engine, {.transpose_a = call.attrs.get<bool>("transpose_a"),
-                                 .transpose_b = call.attrs.get<bool>("transpose_b"),
-                                 .keeps_b = is_kept(call, 1, image)});
+Kernel matmul(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine,
+              std::unique_ptr<TileProgram> tile) {
+  return product_kernel(engine,
+                        {.transpose_a = call.attrs.get<bool>("transpose_a"),
+                         .transpose_b = call.attrs.get<bool>("transpose_b"),
+                         .keeps_b = is_kept(call, 1, image),
+                         .has_bias = has_own(call, 2)},
+                        std::move(tile));
 }
-Kernel linear(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
+Kernel linear(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine,
+              std::unique_ptr<TileProgram> tile) {
   const Activation* activation = activation_of(call.attrs);
   if (!activation) return nullptr;
-  return product_kernel(engine, {.transpose_b = call.attrs.get<bool>("transpose_w"),
-                                 .keeps_b = is_kept(call, 1, image),
-                                 .activation = activation->function});
+  return product_kernel(engine,
+                        {.transpose_b = call.attrs.get<bool>("transpose_w"),
+                         .keeps_b = is_kept(call, 1, image),
+                         .has_bias = has_own(call, 2),
+                         .activation = activation->function},
+                        std::move(tile));
+}
+
+Kernel picture_convolution(const image::Call& call, const image::Image& image,
+                           const CpuEnginePtr& engine, std::unique_ptr<TileProgram> tile) {
+  const Activation* activation = activation_of(call.attrs);
+  if (!activation) return nullptr;
+  return picture_convolution_kernel(engine, call.attrs,
+                                    {.keeps_weights = is_kept(call, 1, image),
+                                     .has_bias = has_own(call, 2),
+                                     .activation = activation->function},
+                                    std::move(tile));
 }
 
 // Reads no views: oneDNN has an order of its own.
@@ -235,10 +291,8 @@ constexpr VectorEntry kVectorOps[] = {
     {"l1", reduction<Fold::l1>},
     {"l2", reduction<Fold::l2>},
     {"layer_norm", norm<true>},
-    {"linear", linear},
     {"log", unary<&Elementwise::log>},
     {"log_softmax", softmax<true>},
-    {"matmul", matmul},
     {"max", binary<Binary::max>},
     {"max_pool", pool<PoolOptions::Kind::highest>},
     {"mean", reduction<Fold::mean>},
@@ -262,9 +316,58 @@ constexpr VectorEntry kVectorOps[] = {
     {"tanh", unary<&Elementwise::tanh>},
 };
 
+constexpr TiledEntry kTiledOps[] = {
+    {"conv", picture_convolution, true},
+    {"linear", linear},
+    {"matmul", matmul},
+};
+constexpr TileEntry kTileOps[] = {
+    {"abs", tile_unary<&Elementwise::abs>},
+    {"add", tile_binary<Binary::add>},
+    {"clip", tile_shaped<&Elementwise::clamp, 2>},
+    {"cos", tile_unary<&Elementwise::cos>},
+    {"div", tile_binary<Binary::div>},
+    {"erf", tile_unary<&Elementwise::erf>},
+    {"exp", tile_unary<&Elementwise::exp>},
+    {"gelu", tile_unary<&Elementwise::gelu>, tile_unary<&Elementwise::gelu_quick>},
+    {"gelu_tanh", tile_unary<&Elementwise::gelu_tanh>},
+    {"hard_sigmoid", tile_shaped<&Elementwise::hard_sigmoid, 2>},
+    {"hard_swish", tile_unary<&Elementwise::hard_swish>},
+    {"leaky_relu", tile_shaped<&Elementwise::leaky_relu, 1>},
+    {"log", tile_unary<&Elementwise::log>},
+    {"max", tile_binary<Binary::max>},
+    {"min", tile_binary<Binary::min>},
+    {"mul", tile_binary<Binary::mul>},
+    {"neg", tile_unary<&Elementwise::neg>},
+    {"pow", tile_pow},
+    {"reciprocal", tile_unary<&Elementwise::reciprocal>},
+    {"relu", tile_unary<&Elementwise::relu>},
+    {"sigmoid", tile_unary<&Elementwise::sigmoid>},
+    {"silu", tile_unary<&Elementwise::silu>},
+    {"sin", tile_unary<&Elementwise::sin>},
+    {"sqrt", tile_unary<&Elementwise::sqrt>},
+    {"sub", tile_binary<Binary::sub>},
+    {"tanh", tile_unary<&Elementwise::tanh>},
+};
+
+TileOps tile_ops(const image::Implementations& others) {
+  TileOps ops;
+  for (const auto& [name, list] : others)
+    for (const image::Implementation& each : list)
+      if (each.scalar) ops[name].scalar = each.scalar;
+  for (const TileEntry& entry : kTileOps) {
+    TileOp& op = ops[entry.op];
+    op.run = entry.run;
+    op.run_on_sums = entry.run_on_sums;
+    op.is_sum = entry.run == tile_binary<Binary::add>;
+  }
+  return ops;
+}
+
 }  // namespace
 
-image::Implementations fast_implementations(CpuEnginePtr engine) {
+image::Implementations fast_implementations(CpuEnginePtr engine,
+                                            const image::Implementations& others) {
   if (!engine) engine = std::make_shared<const CpuEngine>(1);
   image::Implementations table;
   for (const VectorEntry& entry : kVectorOps)
@@ -273,6 +376,28 @@ image::Implementations fast_implementations(CpuEnginePtr engine) {
          [make = entry.make, engine](const image::Call& call, const image::Image& image) {
            return make(call, image, engine);
          }});
+  const auto ops = std::make_shared<const TileOps>(tile_ops(others));
+  for (const TiledEntry& entry : kTiledOps)
+    table[entry.op].push_back(
+        {.name = "vector",
+         .reads_views = true,
+         .prepare =
+             [make = entry.make, engine, ops](const image::Call& call, const image::Image& image) {
+               return make(call, image, engine,
+                           call.tile.empty()
+                               ? nullptr
+                               : std::make_unique<TileProgram>(call.tile, *ops, engine));
+             },
+         .finishes = true,
+         .stores = entry.channels_last});
+  table[image::kElements].push_back(
+      {.name = "vector",
+       .reads_views = true,
+       .prepare = [engine, ops](
+                      const image::Call& call,
+                      const image::Image&) { return elements_kernel(call, *ops, engine); },
+       .finishes = true,
+       .stores = true});
   for (const char* op : {"conv", "conv_transpose"})
     table[op].push_back(
         {"fast", false, [engine](const image::Call& call, const image::Image& image) {

@@ -12,6 +12,8 @@ struct CpuEngine;
 
 // For a CPU device, whose engine this is; without one, on the calling thread, for what another
 // device leaves to the host.
-image::Implementations fast_implementations(std::shared_ptr<const CpuEngine> engine = nullptr);
+// `others` has what users brought: their functions of single elements run in tiles, too.
+image::Implementations fast_implementations(std::shared_ptr<const CpuEngine> engine = nullptr,
+                                            const image::Implementations& others = {});
 
 }  // namespace rlx::detail

@@ -17,33 +17,41 @@ int64_t start_of(const Argument& x, const Steps& strides, const Shape& result, i
   return start;
 }
 
+// What is done to blocks of the result as they are finished.
 struct Finish {
   vector::Elementwise::Function function;
+  const TileProgram* tile;
   float* c;
-  int64_t c_row;
+  int64_t c_row, first_row;  // of the matrix at hand among the tile's rows
   static void run(const void* context, vector::Range rows, vector::Range columns) {
     const auto& self = *static_cast<const Finish*>(context);
-    for (int64_t r = rows.begin; r < rows.end; ++r) {
-      float* at = self.c + r * self.c_row + columns.begin;
-      self.function(at, at, columns.count());
-    }
+    if (self.function)
+      for (int64_t r = rows.begin; r < rows.end; ++r) {
+        float* at = self.c + r * self.c_row + columns.begin;
+        self.function(at, at, columns.count());
+      }
+    if (self.tile)
+      self.tile->run({self.first_row + rows.begin, self.first_row + rows.end}, columns);
   }
 };
 
 class ProductKernel : public image::CallKernel {
  public:
-  ProductKernel(CpuEnginePtr engine, ProductOptions options)
-      : engine_(std::move(engine)), options_(options) {}
+  ProductKernel(CpuEnginePtr engine, ProductOptions options, std::unique_ptr<TileProgram> tile)
+      : engine_(std::move(engine)), options_(options), tile_(std::move(tile)) {}
 
   bool run(image::CallSite& site) override {
     const Argument &a = site.inputs[0], &b = site.inputs[1];
-    const Argument* bias =
-        site.inputs.size() > 2 && site.inputs[2].present ? &site.inputs[2] : nullptr;
+    const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
     Tensor& result = site.results[0];
     if (!is_f32(a) || !is_f32(b) || (bias && (!is_f32(*bias) || bias->is_view)) ||
         result.dtype() != DType::f32 || a.shape.size() < 2 || b.shape.size() < 2 ||
         !has_few_axes(a) || !has_few_axes(b))
       return false;
+    if (tile_ && !tile_->place(site, result.shape().size() - 1)) return false;
+    const TileProgram::Start start = bias    ? TileProgram::Start{floats_of(*bias), 0}
+                                     : tile_ ? tile_->take_start()
+                                             : TileProgram::Start{};
     if (result.count() == 0) return true;
     const Steps a_strides(a), b_strides(b);
     const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
@@ -60,7 +68,8 @@ class ProductKernel : public image::CallKernel {
         .b = {floats_of(b), b_strides[b_row], b_strides[2 * b_last - 1 - b_row]},
         .c = c,
         .c_row = result.shape().back(),
-        .start = bias ? floats_of(*bias) : nullptr};
+        .start = start.data,
+        .start_row = start.row};
     const bool one_b =
         b.shape.size() == 2 || count(b.shape) == b.shape[b_last] * b.shape[b_last - 1];
     if (one_b && matrices > 1 && rows_run_on(a, a_strides, a_row)) {
@@ -70,8 +79,8 @@ class ProductKernel : public image::CallKernel {
     if (one_b && options_.keeps_b && product.rows >= engine_->gemm.tile_rows)
       product.packed_b = packed(b, product);
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
-                        c, product.c_row};
-    if (finish.function) {
+                        tile_ && !tile_->is_idle() ? tile_.get() : nullptr, c, product.c_row, 0};
+    if (finish.function || finish.tile) {
       product.finish = Finish::run;
       product.context = &finish;
     }
@@ -85,6 +94,8 @@ class ProductKernel : public image::CallKernel {
       each.a.data += start_of(a, a_strides, result.shape(), i);
       each.b.data += start_of(b, b_strides, result.shape(), i);
       each.c = own.c = c + i * product.rows * product.columns;
+      own.first_row = i * product.rows;
+      each.start += each.start ? own.first_row * product.start_row : 0;
       each.context = &own;
       multiply(each);
     };
@@ -137,14 +148,21 @@ class ProductKernel : public image::CallKernel {
 
   CpuEnginePtr engine_;
   ProductOptions options_;
+  std::unique_ptr<TileProgram> tile_;
   std::vector<float> packed_;  // of b, when it had this mark
   Tensor::Mark mark_;
 };
 
 }  // namespace
 
-std::unique_ptr<image::CallKernel> product_kernel(CpuEnginePtr engine, ProductOptions options) {
-  return std::make_unique<ProductKernel>(std::move(engine), options);
+std::unique_ptr<image::CallKernel> product_kernel(CpuEnginePtr engine, ProductOptions options,
+                                                  std::unique_ptr<TileProgram> tile) {
+  return std::make_unique<ProductKernel>(std::move(engine), options, std::move(tile));
+}
+
+bool has_own(const image::Call& call, size_t input) {
+  const size_t own = call.tile.empty() ? call.inputs.size() : size_t(call.tile.own_inputs);
+  return input < own && call.inputs[input].value >= 0;
 }
 
 bool is_kept(const image::Call& call, size_t input, const image::Image& image) {

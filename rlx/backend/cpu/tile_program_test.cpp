@@ -1,0 +1,185 @@
+#include "rlx/backend/cpu/tile_program.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace rlx::detail {
+namespace {
+
+using image::Tile;
+
+double add(const double* x, const double*) { return x[0] + x[1]; }
+double scaled(const double* x, const double* params) { return x[0] * params[0]; }
+
+const TileOps& ops() {
+  static const TileOps table = {{"add",
+                                 {[](const vector::Elementwise& functions, const TileArguments& a) {
+                                    functions.combine(vector::Binary::add, a.x[0], a.steps[0],
+                                                      a.x[1], a.steps[1], a.y, a.count);
+                                  },
+                                  nullptr, nullptr, true}},
+                                {"plus", {nullptr, nullptr, add}},
+                                {"scaled", {nullptr, nullptr, scaled}}};
+  return table;
+}
+
+CpuEnginePtr engine(int threads = 2) { return std::make_shared<const CpuEngine>(threads); }
+
+Tensor numbers(const Shape& shape, float first = 0) {
+  Tensor tensor(DType::f32, shape);
+  float x = first;
+  for (float& each : tensor.mutable_data<float>()) each = x++;
+  return tensor;
+}
+image::Argument whole(const Tensor& tensor) {
+  image::Argument made;
+  made.tensor = tensor;
+  made.present = true;
+  made.shape = tensor.shape();
+  return made;
+}
+image::Argument view(const Tensor& tensor, Shape shape, Shape strides, int64_t offset = 0) {
+  image::Argument made = whole(tensor);
+  made.is_view = true;
+  made.shape = std::move(shape);
+  made.strides = std::move(strides);
+  made.offset = offset;
+  return made;
+}
+Tile::Instruction load(int32_t input) { return {Tile::kLoad, {input}, {}}; }
+
+TEST(TileProgram, OperandsOfAnyStridesMeetElementByElement) {
+  // [2, 3, 700]: rows, a column repeated along rows, a number for each row, a transposed view.
+  const Shape shape{2, 3, 700};
+  const Tensor a = numbers(shape), b = numbers({700}), c = numbers({2, 3}),
+               d = numbers({700, 3, 2});
+  const Tile tile{{load(0),
+                   load(1),
+                   load(2),
+                   load(3),
+                   {"add", {0, 1}, {}},
+                   {"plus", {4, 2}, {}},
+                   {"add", {3, 5}, {}},
+                   {"scaled", {6}, {0.5}}},
+                  {7}};
+  image::CallSite site;
+  site.inputs = {whole(a), view(b, shape, {0, 0, 1}), view(c, shape, {3, 1, 0}),
+                 view(d, shape, {1, 2, 6})};
+  site.results = {Tensor(DType::f32, shape)};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site));
+  program.run_all();
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 3; ++j)
+      for (int64_t k = 0; k < 700; ++k) {
+        const int64_t at = (i * 3 + j) * 700 + k;
+        EXPECT_EQ(site.results[0].at(at),
+                  0.5 * (a.at(at) + b.at(k) + c.at(i * 3 + j) + d.at(k * 6 + j * 2 + i)))
+            << i << ' ' << j << ' ' << k;
+      }
+}
+
+TEST(TileProgram, ResultsMayLieWithTheirChannelsInnermost) {
+  const Shape shape{2, 5, 3, 4}, strides{60, 1, 20, 5};
+  const Tensor x = numbers({2, 3, 4, 5}), scale = numbers({2, 5});
+  const Tile tile{{load(0), load(1), {"add", {0, 1}, {}}}, {2}};
+  image::CallSite site;
+  site.inputs = {view(x, shape, strides), view(scale, shape, {5, 1, 0, 0})};
+  site.results = {Tensor(DType::f32, {2, 3, 4, 5})};
+  site.stored = {{shape, strides}};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site));
+  program.run_all();
+  for (int64_t n = 0; n < 2; ++n)
+    for (int64_t pixel = 0; pixel < 12; ++pixel)
+      for (int64_t c = 0; c < 5; ++c)
+        EXPECT_EQ(site.results[0].at((n * 12 + pixel) * 5 + c),
+                  x.at((n * 12 + pixel) * 5 + c) + scale.at(n * 5 + c));
+}
+
+TEST(TileProgram, AnOpsResultIsFinishedBlockByBlock) {
+  const Shape shape{9, 70};
+  const Tensor bias = numbers({70});
+  // The op's own result is asked for, too, and it lies where the first result will.
+  const Tile tile{{{Tile::kResult, {}, {}}, load(0), {"add", {0, 1}, {}}}, {2, 0}};
+  image::CallSite site;
+  site.inputs = {view(bias, shape, {0, 1})};
+  site.results = {numbers(shape, 1000), Tensor(DType::f32, shape)};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site, 1));
+  EXPECT_EQ(program.rows(), 9);
+  EXPECT_EQ(program.columns(), 70);
+  program.run({0, 4}, {0, 48});
+  program.run({0, 4}, {48, 70});
+  program.run({4, 9}, {0, 70});
+  for (int64_t i = 0; i < 9 * 70; ++i) {
+    EXPECT_EQ(site.results[0].at(i), 1000.0 + static_cast<double>(i) + bias.at(i % 70)) << i;
+    EXPECT_EQ(site.results[1].at(i), 1000.0 + static_cast<double>(i)) << i;
+  }
+}
+
+TEST(TileProgram, WhatIsAddedFirstMayBeTheStartOfTheSums) {
+  const Shape shape{9, 70};
+  const Tensor bias = numbers({70}), residual = numbers(shape);
+  const Tile tile{
+      {{Tile::kResult, {}, {}}, load(0), {"add", {0, 1}, {}}, load(1), {"add", {3, 2}, {}}}, {4}};
+  image::CallSite site;
+  site.inputs = {view(bias, shape, {0, 1}), whole(residual)};
+  site.results = {numbers(shape, 1000)};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site, 1));
+  const TileProgram::Start start = program.take_start();
+  EXPECT_EQ(start.data, bias.data<float>().data());
+  EXPECT_EQ(start.row, 0);
+  EXPECT_FALSE(program.is_idle());
+  program.run({0, 9}, {0, 70});  // as if the sums had begun with it
+  for (int64_t i = 0; i < 9 * 70; ++i)
+    EXPECT_EQ(site.results[0].at(i), 1000.0 + 2.0 * static_cast<double>(i)) << i;
+}
+
+TEST(TileProgram, AResultMayTakeThePlaceOfAnOperand) {
+  const Shape shape{3, 1000};
+  Tensor x = numbers(shape);
+  const Tile tile{{load(0), {"add", {0, 0}, {}}, {"scaled", {0}, {3}}, {"add", {1, 2}, {}}}, {3}};
+  image::CallSite site;
+  site.inputs = {whole(x)};
+  site.results = {x};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site));
+  program.run_all();
+  for (int64_t i = 0; i < 3000; ++i) EXPECT_EQ(site.results[0].at(i), 5.0 * static_cast<double>(i));
+}
+
+TEST(TileProgram, NumbersAloneFillTheResult) {
+  const Tile tile{{{Tile::kNumber, {}, {2}}, {Tile::kNumber, {}, {3}}, {"add", {0, 1}, {}}}, {2}};
+  image::CallSite site;
+  site.results = {Tensor(DType::f32, {2, 700})};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site));
+  program.run_all();
+  for (int64_t i = 0; i < 1400; ++i) EXPECT_EQ(site.results[0].at(i), 5);
+}
+
+TEST(TileProgram, NothingIsComputedOfNothing) {
+  const Tile tile{{load(0), {"add", {0, 0}, {}}}, {1}};
+  image::CallSite site;
+  site.inputs = {whole(numbers({0, 7}))};
+  site.results = {Tensor(DType::f32, {0, 7})};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site));
+  program.run_all();
+}
+
+TEST(TileProgram, AnOpThatNobodyHasIsNamed) {
+  const Tile tile{{load(0), {"unheard_of", {0}, {}}}, {1}};
+  try {
+    TileProgram(tile, ops(), engine());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("unheard_of"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace rlx::detail

@@ -1,0 +1,150 @@
+// Groups on the CPU: a call goes on with what follows it, and channels stay innermost from one
+// convolution to the next.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "rlx/op.h"
+#include "rlx/rlx.h"
+#include "rlx/runtime/image.h"
+#include "rlx/runtime/internals.h"
+#include "rlx/runtime/program.h"
+
+namespace rlx {
+namespace {
+
+Tensor waves(const Shape& shape, double step) {
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set(i, std::sin(step * static_cast<double>(i + 1)));
+  return tensor;
+}
+
+// The calls and copies of a run, by name.
+std::string steps_of(const Graph& graph) {
+  const Image image = compile_image(graph);
+  std::string names;
+  for (const image::Step& step : image.data().run) {
+    std::string name = "copy";
+    if (const auto* call = std::get_if<image::Call>(&step.what)) {
+      const std::string rest = image::description(call->tile);
+      name = call->op + (rest.empty() ? "" : "(" + rest + ")");
+    } else if (!std::holds_alternative<image::Copy>(step.what)) {
+      continue;
+    }
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
+// With all passes and without any.
+void expect_agreement(const Graph& graph, const TensorMap& inputs) {
+  const TensorMap fused = compile(graph).run(inputs),
+                  plain = compile(graph, {.optimise = false}).run(inputs);
+  for (const auto& [name, expected] : plain) {
+    const Tensor& got = fused.at(name);
+    ASSERT_EQ(got.shape(), expected.shape());
+    for (int64_t i = 0; i < got.count(); ++i)
+      ASSERT_NEAR(got.at(i), expected.at(i), 1e-5 * (1 + std::fabs(expected.at(i)))) << name << i;
+  }
+}
+
+ConvOptions padded(int64_t groups = 1, Ints strides = {}) {
+  return {.strides = std::move(strides), .pads = {1, 1, 1, 1}, .groups = groups};
+}
+
+TEST(HostGroups, AProductGoesOnWithBiasActivationAndResidual) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 33})), w = graph.weight("w", waves({33, 70}, 0.3));
+  const Value b = graph.weight("b", waves({70}, 0.7)), r = graph.input("r", f32({"n", 70}));
+  graph.output("y", gelu(matmul(x, w) + b) + r);
+  EXPECT_EQ(steps_of(graph), "matmul(add + gelu + add)");
+  for (const int64_t n : {1, 5, 130})
+    expect_agreement(graph, {{"x", waves({n, 33}, 0.11)}, {"r", waves({n, 70}, 0.13)}});
+}
+
+TEST(HostGroups, ABatchOfProductsFindsItsRows) {
+  Graph graph;
+  const Value a = graph.input("a", f32({3, 5, 17})), b = graph.input("b", f32({3, 17, 9}));
+  const Value r = graph.input("r", f32({3, 1, 9})), s = graph.input("s", f32({3, 5, 9}));
+  graph.output("y", relu((matmul(a, b) + r) * s));
+  expect_agreement(graph, {{"a", waves({3, 5, 17}, 0.3)},
+                           {"b", waves({3, 17, 9}, 0.2)},
+                           {"r", waves({3, 1, 9}, 0.5)},
+                           {"s", waves({3, 5, 9}, 0.9)}});
+}
+
+TEST(HostGroups, ChannelsStayInnermostFromConvolutionToConvolution) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 3, 15, 17}));
+  const Value first = relu(conv(x, graph.weight("w0", waves({20, 3, 3, 3}, 0.3)),
+                                graph.weight("b0", waves({20}, 0.4)), padded()));
+  const Value deep =
+      clip(conv(first, graph.weight("w1", waves({20, 1, 3, 3}, 0.7)), {}, padded(20)), 0, 6);
+  const Value sum = conv(deep, graph.weight("w2", waves({20, 20, 1, 1}, 0.2))) + first;
+  // A scale for each channel, as squeeze and excitation has it, and one for each column.
+  const Value scaled =
+      sum * graph.input("scale", f32({"n", 20, 1, 1})) + graph.input("row", f32({17}));
+  graph.output("y", scaled);
+  EXPECT_EQ(steps_of(graph), "conv(relu), conv(clip), conv(add + mul + add), copy");
+  for (const int64_t n : {1, 2})
+    expect_agreement(graph, {{"x", waves({n, 3, 15, 17}, 0.11)},
+                             {"scale", waves({n, 20, 1, 1}, 0.3)},
+                             {"row", waves({17}, 0.6)}});
+}
+
+TEST(HostGroups, WhoeverNeedsRowsGetsThem) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3, 9, 7}));
+  const Value y = conv(x, graph.weight("w", waves({10, 3, 3, 3}, 0.3)), {}, padded(1, {2, 2}));
+  graph.output("flat", matmul(reshape(y, Dims{2, -1}), graph.weight("v", waves({200, 5}, 0.7))));
+  graph.output("turned", softmax(transpose(y, {0, 3, 1, 2})));
+  graph.output("alone", tanh(y));
+  graph.output("itself", y);
+  expect_agreement(graph, {{"x", waves({2, 3, 9, 7}, 0.19)}});
+}
+
+TEST(HostGroups, SignalsAndSinglePlacesAreConvolvedToo) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 5, 40}));
+  const Value wave = relu(conv(x, graph.weight("w", waves({12, 5, 5}, 0.3)), {}, {.pads = {2, 2}}));
+  const Value point = graph.input("p", f32({2, 12, 1, 1}));
+  graph.output("wave", conv(wave, graph.weight("v", waves({6, 12, 3}, 0.2))));
+  graph.output("point", sigmoid(conv(point, graph.weight("u", waves({7, 12, 1, 1}, 0.2)))));
+  expect_agreement(graph, {{"x", waves({2, 5, 40}, 0.23)}, {"p", waves({2, 12, 1, 1}, 0.4)}});
+}
+
+TEST(HostGroups, AnOpOfAUsersOwnRunsInATile) {
+  auto halved = std::make_shared<OpDef>();
+  halved->name = "halved";
+  halved->inputs = {1, 1, {"x"}};
+  halved->results = {1, 1, {"y"}};
+  halved->infer = [](const InferSite& site) -> Types { return {site.in(0)}; };
+  halved->reference = [](const ReferenceSite& site) {
+    for (int64_t i = 0; i < site.out().count(); ++i) site.out().set(i, site.in(0).at(i) / 2);
+  };
+  halved->elementwise.emplace();
+  halved->elementwise->floating = [](const double* x, const double*) { return x[0] / 2; };
+  Graph graph;
+  const Value x = graph.input("x", f32({3, 700}));
+  graph.output("y", tanh(graph.add(OpRef(halved), {x * x})));
+  EXPECT_EQ(steps_of(graph), "elements(mul + halved + tanh)");
+  expect_agreement(graph, {{"x", waves({3, 700}, 0.3)}});
+}
+
+TEST(HostGroups, AnImageOfGroupsIsReadBackAsItWas) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 3, 8, 8}));
+  graph.output("y",
+               leaky_relu(conv(x, graph.weight("w", waves({8, 3, 3, 3}, 0.3)), {}, padded()), 0.2));
+  const Image image = compile_image(graph);
+  const std::string path = testing::TempDir() + "rlx_host_groups.rlxi";
+  write_image(path, image);
+  EXPECT_EQ(read_image(path), image);
+  EXPECT_NE(to_text(image).find("r1 = leaky_relu r0"), std::string::npos) << to_text(image);
+}
+
+}  // namespace
+}  // namespace rlx
