@@ -14,6 +14,7 @@ namespace {
 
 struct Weighted {
   static constexpr bool weighs = true;
+  static constexpr float padding = 0;
   const float* from;  // what the sums begin with
   int64_t from_pixel;
 
