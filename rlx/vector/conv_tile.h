@@ -9,7 +9,8 @@
 
 #include <utility>
 
-#include "rlx/vector/gemm_tile.h"
+#include "rlx/vector/conv.h"
+#include "rlx/vector/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
@@ -20,6 +21,18 @@ constexpr int conv_pixels(int vectors) {
   constexpr int sums = kRegisters == 32 ? 24 : 12;
   return vectors == 1 ? sums / 2 : sums / vectors;
 }
+
+// The panels of one group, as even as whole vectors can be.
+struct ConvPanels {
+  int64_t channels, vectors, count;
+  explicit ConvPanels(const ConvSize& size)
+      : channels(size.outputs / size.groups),
+        vectors((channels + kLanes - 1) / kLanes),
+        count((vectors + kConvVectors - 1) / kConvVectors) {}
+  int64_t first_vector(int64_t panel) const { return panel * vectors / count; }
+  int64_t vectors_of(int64_t panel) const { return first_vector(panel + 1) - first_vector(panel); }
+  int64_t packed_size(int64_t inner) const { return vectors * kLanes * inner; }
+};
 
 // The floats under a window are runs of memory: a run is one tap's channels or, where the taps of a
 // row touch each other, those of all its taps.

@@ -20,8 +20,6 @@ namespace rlx::vector::HWY_NAMESPACE {
 constexpr int64_t kWalkPixels = 8;  // of a tile
 constexpr int64_t kWalkChannels = 64;
 
-inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // The channels in parts as even as whole vectors can be.
 struct ChannelPanels {
   int64_t channels, vectors, count;
