@@ -61,7 +61,9 @@ struct WalkTile {
   const float* weights = nullptr;  // of the first tap: [rows, row of taps, channels]
   int64_t weight_tap = 0, weight_row = 0;
   float* y = nullptr;
-  int64_t y_pixel = 0, pixel = 0;  // which pixel the first one is
+  int64_t y_pixel = 0;
+  int64_t row = 0, at = 0;  // of the result, where the first pixel is
+  int64_t first = 0;        // pixels before that row
   int64_t channel = 0, channels = 0;
 };
 
@@ -142,7 +144,7 @@ HWY_NOINLINE void run_walk_rest(const How& how, WalkTile t, int64_t pixels) {
   t.weights += How::weighs ? whole : 0;
   t.channel += whole;
   t.channels -= whole;
-  for (; pixels > 0; --pixels, t.x += t.stride, t.y += t.y_pixel, ++t.pixel)
+  for (; pixels > 0; --pixels, t.x += t.stride, t.y += t.y_pixel, ++t.at)
     run_walk_vector<How, 0, 0, false, 1>(how, t);
 }
 
@@ -168,7 +170,8 @@ class RowWalk {
   RowWalk(const How& how, const Conv& conv, int64_t n, int64_t row, Range channels)
       : how_(how), conv_(conv), xs_(conv.size.windows.x), rows_(taps_inside(y_axis(), row)) {
     const Windows::Axis& ys = y_axis();
-    const int64_t padded = divide_up(conv.size.outputs, kLanes) * kLanes;  // of the weights
+    // Channels of the weights, with those that fill the last vector.
+    const int64_t padded = How::weighs ? divide_up(conv.size.outputs, kLanes) * kLanes : 0;
     tile_ = {.x_pixel = xs_.dilation * conv.x_pixel,
              .x_row = ys.dilation * conv.x_row,
              .stride = xs_.stride * conv.x_pixel,
@@ -176,12 +179,13 @@ class RowWalk {
              .weight_tap = padded,
              .weight_row = xs_.window * padded,
              .y_pixel = conv.y_pixel,
+             .row = row,
+             .first = (n * ys.out + row) * xs_.out,
              .channel = channels.begin,
              .channels = channels.count()};
     x_ = conv.x + n * conv.x_batch + channels.begin;
     if (rows_.count() > 0)
       x_ += (row * ys.stride - ys.before + rows_.begin * ys.dilation) * conv.x_row;
-    first_ = (n * ys.out + row) * xs_.out;
   }
   void run(Range pixels) {
     if (window > 0) {
@@ -210,13 +214,13 @@ class RowWalk {
     if (How::weighs)
       tile_.weights = conv_.weights + rows_.begin * tile_.weight_row +
                       taps.begin * tile_.weight_tap + tile_.channel;
-    tile_.pixel = first_ + at;
-    tile_.y = conv_.y + tile_.pixel * conv_.y_pixel + tile_.channel;
+    tile_.at = at;
+    tile_.y = conv_.y + (tile_.first + at) * conv_.y_pixel + tile_.channel;
   }
   void any(int64_t count) {
     if (count == kWalkPixels) return run_walk_tile<How, 0, 0, kWalkPixels>(how_, tile_);
     WalkTile tile = tile_;
-    for (; count > 0; --count, tile.x += tile.stride, tile.y += tile.y_pixel, ++tile.pixel)
+    for (; count > 0; --count, tile.x += tile.stride, tile.y += tile.y_pixel, ++tile.at)
       run_walk_tile<How, 0, 0, 1>(how_, tile);
   }
   template <size_t... counts>
@@ -241,7 +245,6 @@ class RowWalk {
   const Range rows_;
   WalkTile tile_;
   const float* x_;
-  int64_t first_;
 };
 
 template <class How, int window, int stride>
