@@ -84,20 +84,25 @@ HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
   }
   const int64_t rest = t.channels - (vectors - 1) * kLanes;  // of the last vector
   const bool whole = rest >= kLanes;
+  if (const float* start = t.start) {
+    const int64_t start_pixel = t.start_pixel;
 #pragma GCC unroll 16
-  for (int p = 0; p < pixels; ++p)
+    for (int p = 0; p < pixels; ++p, start += start_pixel)
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v)
+        sums[p][v] = sums[p][v] + (v + 1 < vectors || whole ? load(start + v * kLanes)
+                                                            : load_part(start + v * kLanes, rest));
+  }
+  float* y = t.y;
+  const int64_t y_pixel = t.y_pixel;
+#pragma GCC unroll 16
+  for (int p = 0; p < pixels; ++p, y += y_pixel)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      const bool all = v + 1 < vectors || whole;
-      if (t.start) {
-        const float* start = t.start + p * t.start_pixel + v * kLanes;
-        sums[p][v] = sums[p][v] + (all ? load(start) : load_part(start, rest));
-      }
-      float* to = t.y + p * t.y_pixel + v * kLanes;
-      if (all)
-        store(sums[p][v], to);
+      if (v + 1 < vectors || whole)
+        store(sums[p][v], y + v * kLanes);
       else
-        store_part(sums[p][v], to, rest);
+        store_part(sums[p][v], y + v * kLanes, rest);
     }
 }
 
