@@ -1,15 +1,9 @@
-// The functions of rlx/vector beside the machine's limit and, where it is installed, oneDNN: every
-// contender takes its turn in every round, so that what else the machine does falls on all alike.
+// The functions of rlx/vector beside the machine's limit and, where it is installed, oneDNN.
 //   rlx_vector_bench [WORD]   only the lines that have the word
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
-#include <string>
-#include <vector>
 
+#include "bench/contest.h"
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
 #include "rlx/vector/copy.h"
@@ -18,58 +12,12 @@
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
-#include "rlx/vector/unfold.h"
 #if defined(__x86_64__)
 #include <immintrin.h>
-#endif
-#ifdef RLX_ONEDNN
-#include <omp.h>
-
-#include <oneapi/dnnl/dnnl.hpp>
 #endif
 
 namespace rlx::vector {
 namespace {
-
-struct Contender {
-  std::string name;
-  std::function<void()> run;
-};
-
-double seconds_of(const std::function<void()>& run, int repeats) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < repeats; ++i) run();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / repeats;
-}
-
-std::string wanted;
-
-// One line: the best time of each, as work per second, and as a ratio to the first.
-void compare(const std::string& title, double work, const char* unit,
-             const std::vector<Contender>& contenders) {
-  if (!wanted.empty() && title.find(wanted) == std::string::npos) return;
-  std::vector<double> best(contenders.size(), 1e9);
-  std::vector<int> repeats;
-  for (const Contender& each : contenders) {
-    each.run();
-    repeats.push_back(std::max(1, static_cast<int>(2e-3 / seconds_of(each.run, 1))));
-  }
-  for (int round = 0; round < 60; ++round)
-    for (size_t i = 0; i < contenders.size(); ++i)
-      best[i] = std::min(best[i], seconds_of(contenders[i].run, repeats[i]));
-  std::printf("%-34s", title.c_str());
-  for (size_t i = 0; i < contenders.size(); ++i)
-    std::printf("  %s %.1f %s (%.2f)", contenders[i].name.c_str(), work / best[i] * 1e-9, unit,
-                best[0] / best[i]);
-  std::printf("\n");
-  std::fflush(stdout);
-}
-
-std::vector<float> numbers(int64_t count) {
-  std::vector<float> x(static_cast<size_t>(count));
-  for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 2654435761u % 1024) / 512 - 1;
-  return x;
-}
 
 #if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) float multiply_adds(int64_t count) {
@@ -85,21 +33,17 @@ __attribute__((target("avx2,fma"))) float multiply_adds(int64_t count) {
   for (const auto& sum : sums) all = _mm256_add_ps(all, sum);
   return _mm256_cvtss_f32(all);
 }
-void peak() {
+void peak(const Contest& contest) {
   volatile float keep = 0;
-  compare("multiply-add peak, avx2", 12 * 16 * 1e6, "GFLOP/s",
-          {{"one thread", [&] { keep = multiply_adds(1'000'000); }}});
+  contest.compare("multiply-add peak, avx2", 12 * 16 * 1e6, "GFLOP/s",
+                  {{"one thread", [&] { keep = multiply_adds(1'000'000); }}});
 }
 #else
-void peak() {}
+void peak(const Contest& contest) {}
 #endif
 
 #ifdef RLX_ONEDNN
 using namespace dnnl;
-struct Dnn {
-  engine cpu{engine::kind::cpu, 0};
-  stream queue{cpu};
-};
 // As matmul with weights in its own layout, and as a 1x1 convolution of an nhwc picture.
 std::vector<Contender> dnn_products(Dnn& dnn, int64_t m, int64_t n, int64_t k) {
   using tag = memory::format_tag;
@@ -141,7 +85,7 @@ std::vector<Contender> dnn_products(Dnn& dnn, int64_t m, int64_t n, int64_t k) {
 }
 #endif
 
-void products(int threads) {
+void products(const Contest& contest, int threads) {
 #ifdef RLX_ONEDNN
   omp_set_num_threads(threads);
   Dnn dnn;
@@ -192,13 +136,13 @@ void products(int threads) {
 #ifdef RLX_ONEDNN
     for (Contender& each : dnn_products(dnn, m, n, k)) contenders.push_back(std::move(each));
 #endif
-    compare("product " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
-                " on " + std::to_string(threads),
-            2.0 * static_cast<double>(m * n * k), "GFLOP/s", contenders);
+    contest.compare("product " + std::to_string(m) + "x" + std::to_string(n) + "x" +
+                        std::to_string(k) + " on " + std::to_string(threads),
+                    2.0 * static_cast<double>(m * n * k), "GFLOP/s", contenders);
   }
 }
 
-void attentions() {
+void attentions(const Contest& contest) {
   struct Size {
     int64_t heads, queries, keys, size;
   };
@@ -243,22 +187,23 @@ void attentions() {
                                 code.many(h, packed.data(), {0, queries}, scratch.data());
                               }
                             }});
-    compare("attention " + std::to_string(heads) + " heads " + std::to_string(queries) + "x" +
-                std::to_string(keys) + "x" + std::to_string(size),
-            4.0 * static_cast<double>(heads * queries * keys * size), "GFLOP/s", contenders);
+    contest.compare("attention " + std::to_string(heads) + " heads " + std::to_string(queries) +
+                        "x" + std::to_string(keys) + "x" + std::to_string(size),
+                    4.0 * static_cast<double>(heads * queries * keys * size), "GFLOP/s",
+                    contenders);
   }
 }
 
 // Beside a copy of the same bytes, which is the least that a pass over memory costs.
-void rows_of(int64_t count, int64_t length) {
+void rows_of(const Contest& contest, int64_t count, int64_t length) {
   const std::vector<float> x = numbers(count * length), gamma = numbers(length);
   std::vector<float> y(x.size()), few(static_cast<size_t>(std::max(count, length)));
   const auto line = [&](const char* name, std::function<void(Isa)> run) {
-    compare(std::string(name) + " " + std::to_string(count) + "x" + std::to_string(length),
-            static_cast<double>(x.size()), "elements/ns",
-            {{name_of(best_isa()), [=] { run(best_isa()); }},
-             {"avx2", [=] { run(Isa::avx2); }},
-             {"copy", [&] { std::memcpy(y.data(), x.data(), x.size() * 4); }}});
+    contest.compare(std::string(name) + " " + std::to_string(count) + "x" + std::to_string(length),
+                    static_cast<double>(x.size()), "elements/ns",
+                    {{name_of(best_isa()), [=] { run(best_isa()); }},
+                     {"avx2", [=] { run(Isa::avx2); }},
+                     {"copy", [&] { std::memcpy(y.data(), x.data(), x.size() * 4); }}});
   };
   line("softmax", [&](Isa isa) {
     rows(isa).softmax(
@@ -291,121 +236,7 @@ void rows_of(int64_t count, int64_t length) {
   });
 }
 
-#ifdef RLX_ONEDNN
-// In its own layouts, which somebody would have to make and to undo.
-std::vector<Contender> dnn_convolution(Dnn& dnn, int64_t channels, int64_t outputs, int64_t groups,
-                                       const Windows& w) {
-  using tag = memory::format_tag;
-  const auto any = [](memory::dims dims) {
-    return memory::desc(dims, memory::data_type::f32, tag::any);
-  };
-  const int64_t after_y = (w.y.out - 1) * w.y.stride + w.y.window - w.y.in - w.y.before,
-                after_x = (w.x.out - 1) * w.x.stride + w.x.window - w.x.in - w.x.before;
-  memory::dims taps = {outputs, channels / groups, w.y.window, w.x.window};
-  if (groups > 1) taps = {groups, outputs / groups, channels / groups, w.y.window, w.x.window};
-  const convolution_forward::primitive_desc pd({prop_kind::forward_inference,
-                                                algorithm::convolution_direct,
-                                                any({1, channels, w.y.in, w.x.in}),
-                                                any(taps),
-                                                any({1, outputs, w.y.out, w.x.out}),
-                                                {w.y.stride, w.x.stride},
-                                                {w.y.before, w.x.before},
-                                                {after_y, after_x}},
-                                               dnn.cpu);
-  memory x(pd.src_desc(), dnn.cpu), weights(pd.weights_desc(), dnn.cpu), y(pd.dst_desc(), dnn.cpu);
-  std::memset(x.get_data_handle(), 0, pd.src_desc().get_size());
-  std::memset(weights.get_data_handle(), 0, pd.weights_desc().get_size());
-  return {
-      {"dnn", [&dnn, p = convolution_forward(pd), x, weights, y] {
-         p.execute(dnn.queue, {{DNNL_ARG_SRC, x}, {DNNL_ARG_WEIGHTS, weights}, {DNNL_ARG_DST, y}});
-       }}};
-}
-#endif
-
-Windows::Axis window_axis(int64_t in, int64_t window, int64_t stride) {
-  const int64_t before = window / 2;
-  return {in, (in + 2 * before - window) / stride + 1, window, stride, 1, before};
-}
-
-void convolutions() {
-  struct Size {
-    int64_t channels, outputs, extent, window, stride;
-  };
-#ifdef RLX_ONEDNN
-  omp_set_num_threads(1);
-  Dnn dnn;
-#endif
-  Team team(1);
-  for (const Size& each_size : {Size{64, 64, 56, 3, 1},
-                                {128, 128, 28, 3, 1},
-                                {256, 256, 14, 3, 1},
-                                {512, 512, 7, 3, 1},
-                                {3, 64, 224, 7, 2},
-                                {3, 32, 224, 3, 2},
-                                {24, 144, 56, 1, 1},
-                                {144, 24, 56, 1, 1},
-                                {384, 64, 14, 1, 1},
-                                {160, 960, 7, 1, 1}}) {
-    const int64_t channels = each_size.channels, outputs = each_size.outputs,
-                  extent = each_size.extent, window = each_size.window, stride = each_size.stride;
-    const Windows w{window_axis(extent, window, stride), window_axis(extent, window, stride)};
-    const int64_t inner = channels * window * window, places = w.y.out * w.x.out;
-    const std::vector<float> x = numbers(channels * extent * extent),
-                             weights = numbers(outputs * inner);
-    std::vector<float> y(static_cast<size_t>(outputs * places));
-    std::vector<Contender> contenders;
-    const Unfold context{x.data(), w};
-    for (const Isa isa : {best_isa(), Isa::avx2}) {
-      Product product{.rows = outputs,
-                      .columns = places,
-                      .inner = inner,
-                      .a = {weights.data(), inner, 1},
-                      .b = {x.data(), places, 1},
-                      .c = y.data(),
-                      .c_row = places};
-      if (window > 1) product.read_b = unfold(isa), product.read_context = &context;
-      contenders.push_back({name_of(isa), [=, &team] { multiply(product, gemm(isa), team); }});
-    }
-#ifdef RLX_ONEDNN
-    for (Contender& each : dnn_convolution(dnn, channels, outputs, 1, w))
-      contenders.push_back(std::move(each));
-#endif
-    compare("convolution " + std::to_string(window) + "x" + std::to_string(window) + " " +
-                std::to_string(channels) + ">" + std::to_string(outputs) + " at " +
-                std::to_string(extent),
-            2.0 * static_cast<double>(outputs * inner * places), "GFLOP/s", contenders);
-  }
-  for (const Size& each_size : {Size{32, 32, 112, 3, 1},
-                                {96, 96, 112, 3, 2},
-                                {144, 144, 56, 3, 1},
-                                {384, 384, 14, 3, 1},
-                                {960, 960, 7, 3, 1}}) {
-    const int64_t channels = each_size.channels, outputs = each_size.outputs,
-                  extent = each_size.extent, window = each_size.window, stride = each_size.stride;
-    const Windows w{window_axis(extent, window, stride), window_axis(extent, window, stride)};
-    const std::vector<float> x = numbers(channels * extent * extent),
-                             weights = numbers(channels * 9);
-    std::vector<float> y(static_cast<size_t>(channels * w.y.out * w.x.out));
-    std::vector<Contender> contenders;
-    for (const Isa isa : {best_isa(), Isa::avx2})
-      contenders.push_back({name_of(isa), [&, isa, planes = channels] {
-                              const WindowFunctions code = window_functions(isa);
-                              std::vector<float> scratch(static_cast<size_t>(code.scratch_size(w)));
-                              for (int64_t c = 0; c < planes; ++c)
-                                code.weighted(
-                                    w, x.data() + c * w.y.in * w.x.in, weights.data() + c * 9, 0,
-                                    y.data() + c * w.y.out * w.x.out, {0, w.y.out}, scratch.data());
-                            }});
-#ifdef RLX_ONEDNN
-    for (Contender& each : dnn_convolution(dnn, channels, channels, channels, w))
-      contenders.push_back(std::move(each));
-#endif
-    compare("depthwise 3x3 " + std::to_string(channels) + " at " + std::to_string(extent),
-            18.0 * static_cast<double>(y.size()), "GFLOP/s", contenders);
-  }
-}
-
-void copies() {
+void copies(const Contest& contest) {
   struct Layout {
     const char* name;
     std::vector<int64_t> extents, from;
@@ -424,21 +255,22 @@ void copies() {
     const image::StridedCopy strided(shape, {0, from}, {0, to}, 4);
     const std::vector<float> x = numbers(count(shape));
     std::vector<float> y(x.size());
-    compare(std::string("copy ") + layout.name, static_cast<double>(x.size()), "elements/ns",
-            {{"vector",
-              [&] {
-                copy.run(x.data(), y.data(), {0, copy.units()});
-              }},
-             {"image::StridedCopy",
-              [&] {
-                strided.run(reinterpret_cast<const std::byte*>(x.data()),
-                            reinterpret_cast<std::byte*>(y.data()));
-              }},
-             {"memcpy", [&] { std::memcpy(y.data(), x.data(), x.size() * 4); }}});
+    contest.compare(std::string("copy ") + layout.name, static_cast<double>(x.size()),
+                    "elements/ns",
+                    {{"vector",
+                      [&] {
+                        copy.run(x.data(), y.data(), {0, copy.units()});
+                      }},
+                     {"image::StridedCopy",
+                      [&] {
+                        strided.run(reinterpret_cast<const std::byte*>(x.data()),
+                                    reinterpret_cast<std::byte*>(y.data()));
+                      }},
+                     {"memcpy", [&] { std::memcpy(y.data(), x.data(), x.size() * 4); }}});
   }
 }
 
-void functions() {
+void functions(const Contest& contest) {
   const int64_t count = 1 << 14;
   const std::vector<float> x = numbers(count);
   std::vector<float> y(x.size());
@@ -453,10 +285,11 @@ void functions() {
       {"silu", &Elementwise::silu},
       {"sin", &Elementwise::sin}};
   for (const auto& each : all)
-    compare(std::string("function ") + each.first, static_cast<double>(count), "elements/ns",
-            {{name_of(best_isa()),
-              [&] { (elementwise(best_isa()).*each.second)(x.data(), y.data(), count); }},
-             {"avx2", [&] { (elementwise(Isa::avx2).*each.second)(x.data(), y.data(), count); }}});
+    contest.compare(
+        std::string("function ") + each.first, static_cast<double>(count), "elements/ns",
+        {{name_of(best_isa()),
+          [&] { (elementwise(best_isa()).*each.second)(x.data(), y.data(), count); }},
+         {"avx2", [&] { (elementwise(Isa::avx2).*each.second)(x.data(), y.data(), count); }}});
 }
 
 }  // namespace
@@ -464,15 +297,14 @@ void functions() {
 
 int main(int argc, char** argv) {
   using namespace rlx::vector;
-  if (argc > 1) wanted = argv[1];
-  peak();
-  functions();
-  copies();
-  convolutions();
-  attentions();
-  rows_of(1536, 128);
-  rows_of(128, 768);
-  rows_of(4, 32000);
-  products(1);
-  products(2);
+  const rlx::Contest contest(argc > 1 ? argv[1] : "");
+  peak(contest);
+  functions(contest);
+  copies(contest);
+  attentions(contest);
+  rows_of(contest, 1536, 128);
+  rows_of(contest, 128, 768);
+  rows_of(contest, 4, 32000);
+  products(contest, 1);
+  products(contest, 2);
 }

@@ -16,26 +16,14 @@ namespace {
 // while all pixels of a block meet them, and a sum of short sums is more exact than a long one.
 constexpr int64_t kPart = 768;
 
-// The panels of one group, as even as whole vectors can be.
-struct Panels {
-  int64_t channels, vectors, count;
-  explicit Panels(const ConvSize& size)
-      : channels(size.outputs / size.groups),
-        vectors((channels + kLanes - 1) / kLanes),
-        count((vectors + kConvVectors - 1) / kConvVectors) {}
-  int64_t first_vector(int64_t panel) const { return panel * vectors / count; }
-  int64_t vectors_of(int64_t panel) const { return first_vector(panel + 1) - first_vector(panel); }
-  int64_t packed_size(int64_t inner) const { return vectors * kLanes * inner; }
-};
-
 bool accepts(const Conv& /*conv*/) { return true; }
-int64_t panels(const ConvSize& size) { return size.groups * Panels(size).count; }
+int64_t panels(const ConvSize& size) { return size.groups * ConvPanels(size).count; }
 int64_t packed_size(const ConvSize& size) {
-  return size.groups * Panels(size).packed_size(size.inner());
+  return size.groups * ConvPanels(size).packed_size(size.inner());
 }
 
 void pack(const ConvSize& size, const float* weights, Range range, float* packed) {
-  const Panels all(size);
+  const ConvPanels all(size);
   const int64_t inner = size.inner(), taps = size.taps(), inputs = size.inputs / size.groups;
   for (int64_t i = range.begin; i < range.end; ++i) {
     const int64_t group = i / all.count, panel = i % all.count;
@@ -98,12 +86,6 @@ struct Walk {
   }
   static bool is_single(const Windows::Axis& axis) { return axis.window == 1 && axis.stride == 1; }
 };
-
-int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-// So many parts of about equal size make up `count`; a part's size.
-int64_t part_of(int64_t count, int64_t parts, int64_t multiple) {
-  return std::min(count, divide_up(divide_up(count, parts), multiple) * multiple);
-}
 
 ConvBlocks blocks(const Conv& conv, int threads) {
   constexpr int64_t kPixels = 240;         // that meet a part of the weights before the next
@@ -224,7 +206,7 @@ class Parts {
 
 void run_panel(const Conv& conv, const Walk& walk, const float* under, int64_t row_step, int64_t n,
                Range rows, Range pixels, int64_t index) {
-  const Panels all(conv.size);
+  const ConvPanels all(conv.size);
   const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
   const int64_t group = index / all.count, panel = index % all.count, inner = conv.size.inner();
   const int64_t inputs = conv.size.inputs / conv.size.groups;

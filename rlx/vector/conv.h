@@ -62,5 +62,11 @@ struct ConvFunctions {
 };
 ConvFunctions conv(Isa isa);       // any
 ConvFunctions depthwise(Isa isa);  // a window of its own for each channel
+// 3 x 3 at stride 1 with a quarter of the products and four times the weights.
+ConvFunctions winograd(Isa isa);
+
+enum class ConvWay { direct, depthwise, winograd };
+// Which one is expected to be the fastest, by sizes and steps alone.
+ConvWay conv_choice(const Conv& conv);
 
 }  // namespace rlx::vector

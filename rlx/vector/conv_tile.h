@@ -9,7 +9,8 @@
 
 #include <utility>
 
-#include "rlx/vector/gemm_tile.h"
+#include "rlx/vector/conv.h"
+#include "rlx/vector/simd.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
@@ -20,6 +21,18 @@ constexpr int conv_pixels(int vectors) {
   constexpr int sums = kRegisters == 32 ? 24 : 12;
   return vectors == 1 ? sums / 2 : sums / vectors;
 }
+
+// The panels of one group, as even as whole vectors can be.
+struct ConvPanels {
+  int64_t channels, vectors, count;
+  explicit ConvPanels(const ConvSize& size)
+      : channels(size.outputs / size.groups),
+        vectors((channels + kLanes - 1) / kLanes),
+        count((vectors + kConvVectors - 1) / kConvVectors) {}
+  int64_t first_vector(int64_t panel) const { return panel * vectors / count; }
+  int64_t vectors_of(int64_t panel) const { return first_vector(panel + 1) - first_vector(panel); }
+  int64_t packed_size(int64_t inner) const { return vectors * kLanes * inner; }
+};
 
 // The floats under a window are runs of memory: a run is one tap's channels or, where the taps of a
 // row touch each other, those of all its taps.
@@ -71,20 +84,25 @@ HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
   }
   const int64_t rest = t.channels - (vectors - 1) * kLanes;  // of the last vector
   const bool whole = rest >= kLanes;
+  if (const float* start = t.start) {
+    const int64_t start_pixel = t.start_pixel;
 #pragma GCC unroll 16
-  for (int p = 0; p < pixels; ++p)
+    for (int p = 0; p < pixels; ++p, start += start_pixel)
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v)
+        sums[p][v] = sums[p][v] + (v + 1 < vectors || whole ? load(start + v * kLanes)
+                                                            : load_part(start + v * kLanes, rest));
+  }
+  float* y = t.y;
+  const int64_t y_pixel = t.y_pixel;
+#pragma GCC unroll 16
+  for (int p = 0; p < pixels; ++p, y += y_pixel)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      const bool all = v + 1 < vectors || whole;
-      if (t.start) {
-        const float* start = t.start + p * t.start_pixel + v * kLanes;
-        sums[p][v] = sums[p][v] + (all ? load(start) : load_part(start, rest));
-      }
-      float* to = t.y + p * t.y_pixel + v * kLanes;
-      if (all)
-        store(sums[p][v], to);
+      if (v + 1 < vectors || whole)
+        store(sums[p][v], y + v * kLanes);
       else
-        store_part(sums[p][v], to, rest);
+        store_part(sums[p][v], y + v * kLanes, rest);
     }
 }
 

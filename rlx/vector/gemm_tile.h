@@ -27,17 +27,6 @@ struct Tile {
   int64_t columns;  // of c that there are
 };
 
-// GCC would load a vector of b again for every row.
-HWY_INLINE void keep_in_register([[maybe_unused]] F& x) {
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-#if defined(RLX_HIGHWAY)
-  asm("" : "+v"(x.raw));
-#else
-  asm("" : "+x"(x));
-#endif
-#endif
-}
-
 template <int rows, int vectors>
 HWY_NOINLINE void run_tile(const Tile& t) {
   F sums[rows][vectors];

@@ -116,6 +116,17 @@ HWY_INLINE float largest(F x) { return hn::GetLane(hn::MaxOfLanes(kFloats, x)); 
 HWY_INLINE float smallest(F x) { return hn::GetLane(hn::MinOfLanes(kFloats, x)); }
 #endif
 
+// GCC would load a vector again for every use.
+HWY_INLINE void keep_in_register([[maybe_unused]] F& x) {
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#if defined(RLX_HIGHWAY)
+  asm("" : "+v"(x.raw));
+#else
+  asm("" : "+x"(x));
+#endif
+#endif
+}
+
 template <class T>
 HWY_INLINE void copy_elements(const T* from, T* to, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i];

@@ -20,8 +20,6 @@ namespace rlx::vector::HWY_NAMESPACE {
 constexpr int64_t kWalkPixels = 8;  // of a tile
 constexpr int64_t kWalkChannels = 64;
 
-inline int64_t divide_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // The channels in parts as even as whole vectors can be.
 struct ChannelPanels {
   int64_t channels, vectors, count;
@@ -53,17 +51,20 @@ inline ConvBlocks walk_blocks(const Conv& conv, int threads) {
   return b;
 }
 
-// A vector of channels of some pixels of one row.
+// Some pixels of one row, all channels of a panel.
 struct WalkTile {
   const float* x = nullptr;        // under the first pixel's first tap
   int64_t x_pixel = 0, x_row = 0;  // from tap to tap
   int64_t stride = 0;              // floats, from pixel to pixel of the result
   int64_t taps = 0, rows = 0;      // of the window, that meet the picture
-  const float* weights = nullptr;  // of the first of them: [rows, row of taps, channels]
+  int64_t left = 0, right = 0;     // pixels under the tile that are padding
+  const float* weights = nullptr;  // of the first tap: [rows, row of taps, channels]
   int64_t weight_tap = 0, weight_row = 0;
   float* y = nullptr;
-  int64_t y_pixel = 0, pixel = 0;     // which pixel the first one is
-  int64_t channel = 0, channels = 0;  // which channel the first one is, how many there are
+  int64_t y_pixel = 0;
+  int64_t row = 0, at = 0;  // of the result, where the first pixel is
+  int64_t first = 0;        // pixels before that row
+  int64_t channel = 0, channels = 0;
 };
 
 template <bool whole>
@@ -74,10 +75,10 @@ HWY_INLINE F load_channels(const float* from, [[maybe_unused]] int64_t channels)
     return load_part(from, channels);
 }
 
-// Windows of any size, or of `window` taps side by side whose pixels' windows overlap: each float
-// is loaded once for all of them.
+// One vector of them. Windows of `window` taps side by side load each float once for all pixels
+// whose windows it is in, and may be half outside; those of any size are inside.
 template <class How, int window, int stride, bool whole, int pixels>
-HWY_NOINLINE void run_walk_tile(const How& how, const WalkTile& t) {
+HWY_INLINE void run_walk_vector(const How& how, const WalkTile& t) {
   F totals[pixels];
 #pragma GCC unroll 8
   for (int p = 0; p < pixels; ++p) totals[p] = how.template start<whole>(t, p);
@@ -86,13 +87,17 @@ HWY_NOINLINE void run_walk_tile(const How& how, const WalkTile& t) {
   for (int64_t i = t.rows; i > 0; --i, row += t.x_row, row_weights += t.weight_row) {
     const float *x = row, *weights = row_weights;
     if constexpr (window > 0) {
+      constexpr int under = (pixels - 1) * stride + window;
       F taps[window];
 #pragma GCC unroll 8
       for (int k = 0; k < window; ++k)
         taps[k] = How::weighs ? load(weights + k * t.weight_tap) : set(0.0f);
 #pragma GCC unroll 32
-      for (int at = 0; at < (pixels - 1) * stride + window; ++at, x += t.x_pixel) {
-        const F value = load(x);
+      for (int at = 0; at < under; ++at, x += t.x_pixel) {
+        F value = set(How::padding);
+        if ((at >= window || at >= t.left) && (at < under - window || at < under - t.right))
+          value = load(x);
+        keep_in_register(value);
 #pragma GCC unroll 8
         for (int p = 0; p < pixels; ++p) {
           const int k = at - p * stride;
@@ -119,37 +124,28 @@ HWY_NOINLINE void run_walk_tile(const How& how, const WalkTile& t) {
       store_part(total, to, t.channels);
   }
 }
-
-template <class How, int window, int stride, bool whole, size_t... counts>
-HWY_INLINE void run_walk_pixels(const How& how, WalkTile t, int64_t count,
-                                std::index_sequence<counts...>) {
-  using Run = void (*)(const How&, const WalkTile&);
-  static constexpr Run all[] = {
-      run_walk_tile<How, window, stride, whole, static_cast<int>(counts) + 1>...};
-  const int64_t tiles = divide_up(count, kWalkPixels);
-  for (int64_t i = 0; i < tiles; ++i) {
-    const int64_t pixels = count / tiles + (i < count % tiles ? 1 : 0);
-    all[pixels - 1](how, t);
-    t.x += pixels * t.stride;
-    t.y += pixels * t.y_pixel;
-    t.pixel += pixels;
-  }
-}
-// `count` pixels side by side, of all channels of a panel.
-template <class How, int window, int stride>
-HWY_INLINE void run_walk_channels(const How& how, WalkTile t, int64_t count, int64_t channels) {
-  constexpr auto counts = std::make_index_sequence<kWalkPixels>();
-  for (; channels > 0; channels -= kLanes) {
-    t.channels = std::min(channels, kLanes);
-    if (channels >= kLanes)
-      run_walk_pixels<How, window, stride, true>(how, t, count, counts);
-    else
-      run_walk_pixels<How, 0, 0, false>(how, t, count, counts);
+template <class How, int window, int stride, int pixels>
+HWY_NOINLINE void run_walk_tile(const How& how, WalkTile t) {
+#pragma GCC unroll 1
+  for (; t.channels >= kLanes; t.channels -= kLanes) {
+    run_walk_vector<How, window, stride, true, pixels>(how, t);
     t.x += kLanes;
     t.y += kLanes;
     t.weights += How::weighs ? kLanes : 0;
     t.channel += kLanes;
   }
+}
+// The channels that are no whole vector, pixel by pixel.
+template <class How>
+HWY_NOINLINE void run_walk_rest(const How& how, WalkTile t, int64_t pixels) {
+  const int64_t whole = t.channels / kLanes * kLanes;
+  t.x += whole;
+  t.y += whole;
+  t.weights += How::weighs ? whole : 0;
+  t.channel += whole;
+  t.channels -= whole;
+  for (; pixels > 0; --pixels, t.x += t.stride, t.y += t.y_pixel, ++t.at)
+    run_walk_vector<How, 0, 0, false, 1>(how, t);
 }
 
 // The taps of an axis that meet the picture at a place of the result.
@@ -167,42 +163,93 @@ inline Range places_inside(const Windows::Axis& axis) {
   return {begin, std::max(begin, end)};
 }
 
-// One row of the result.
+// Some pixels of one row of the result.
 template <class How, int window, int stride>
-void walk(const How& how, const Conv& conv, Range pixels, int64_t n, int64_t row, Range channels) {
-  const Windows::Axis &ys = conv.size.windows.y, &xs = conv.size.windows.x;
-  const Range rows = taps_inside(ys, row), inside = places_inside(xs);
-  const int64_t padded = divide_up(conv.size.outputs, kLanes) * kLanes;  // of the weights
-  const float* x = conv.x + n * conv.x_batch + channels.begin;
-  if (rows.count() > 0) x += (row * ys.stride - ys.before + rows.begin * ys.dilation) * conv.x_row;
-  WalkTile tile{.x_pixel = xs.dilation * conv.x_pixel,
-                .x_row = ys.dilation * conv.x_row,
-                .stride = xs.stride * conv.x_pixel,
-                .rows = rows.count(),
-                .weight_tap = padded,
-                .weight_row = xs.window * padded,
-                .y_pixel = conv.y_pixel,
-                .channel = channels.begin};
-  for (int64_t at = pixels.begin; at < pixels.end;) {
-    const bool middle = at >= inside.begin && at < inside.end;
-    const Range taps = taps_inside(xs, at);
-    tile.x = x;
-    tile.taps = taps.count();
-    if (tile.taps > 0)
-      tile.x += (at * xs.stride - xs.before + taps.begin * xs.dilation) * conv.x_pixel;
-    if (How::weighs)
-      tile.weights = conv.weights + (rows.begin * xs.window + taps.begin) * padded + channels.begin;
-    tile.pixel = (n * ys.out + row) * xs.out + at;
-    tile.y = conv.y + tile.pixel * conv.y_pixel + channels.begin;
-    if (middle) {
-      const int64_t end = std::min(inside.end, pixels.end);
-      run_walk_channels<How, window, stride>(how, tile, end - at, channels.count());
-      at = end;
-    } else {
-      run_walk_channels<How, 0, 0>(how, tile, 1, channels.count());
-      ++at;
+class RowWalk {
+ public:
+  RowWalk(const How& how, const Conv& conv, int64_t n, int64_t row, Range channels)
+      : how_(how), conv_(conv), xs_(conv.size.windows.x), rows_(taps_inside(y_axis(), row)) {
+    const Windows::Axis& ys = y_axis();
+    // Channels of the weights, with those that fill the last vector.
+    const int64_t padded = How::weighs ? divide_up(conv.size.outputs, kLanes) * kLanes : 0;
+    tile_ = {.x_pixel = xs_.dilation * conv.x_pixel,
+             .x_row = ys.dilation * conv.x_row,
+             .stride = xs_.stride * conv.x_pixel,
+             .rows = rows_.count(),
+             .weight_tap = padded,
+             .weight_row = xs_.window * padded,
+             .y_pixel = conv.y_pixel,
+             .row = row,
+             .first = (n * ys.out + row) * xs_.out,
+             .channel = channels.begin,
+             .channels = channels.count()};
+    x_ = conv.x + n * conv.x_batch + channels.begin;
+    if (rows_.count() > 0)
+      x_ += (row * ys.stride - ys.before + rows_.begin * ys.dilation) * conv.x_row;
+  }
+  void run(Range pixels) {
+    if (window > 0) {
+      overlapping(pixels, std::make_index_sequence<kWalkPixels>());
+      if (tile_.channels % kLanes == 0) return;
+    }
+    const Range inside = places_inside(xs_);
+    for (int64_t at = pixels.begin; at < pixels.end;) {
+      int64_t count = 1;
+      if (at >= inside.begin && at < inside.end)
+        count = std::min({inside.end, pixels.end, at + kWalkPixels}) - at;
+      place(at, taps_inside(xs_, at));
+      if (window == 0) any(count);
+      if (tile_.channels % kLanes) run_walk_rest(how_, tile_, count);
+      at += count;
     }
   }
+
+ private:
+  const Windows::Axis& y_axis() const { return conv_.size.windows.y; }
+  void place(int64_t at, Range taps) {
+    tile_.x = x_;
+    tile_.taps = taps.count();
+    if (taps.count() > 0)
+      tile_.x += (at * xs_.stride - xs_.before + taps.begin * xs_.dilation) * conv_.x_pixel;
+    if (How::weighs)
+      tile_.weights = conv_.weights + rows_.begin * tile_.weight_row +
+                      taps.begin * tile_.weight_tap + tile_.channel;
+    tile_.at = at;
+    tile_.y = conv_.y + (tile_.first + at) * conv_.y_pixel + tile_.channel;
+  }
+  void any(int64_t count) {
+    if (count == kWalkPixels) return run_walk_tile<How, 0, 0, kWalkPixels>(how_, tile_);
+    WalkTile tile = tile_;
+    for (; count > 0; --count, tile.x += tile.stride, tile.y += tile.y_pixel, ++tile.at)
+      run_walk_tile<How, 0, 0, 1>(how_, tile);
+  }
+  template <size_t... counts>
+  void overlapping(Range pixels, std::index_sequence<counts...>) {
+    using Run = void (*)(const How&, WalkTile);
+    static constexpr Run all[] = {
+        run_walk_tile<How, window, stride, static_cast<int>(counts) + 1>...};
+    const int64_t tiles = divide_up(pixels.count(), kWalkPixels);
+    for (int64_t i = 0, at = pixels.begin; i < tiles; ++i) {
+      const int64_t count = pixels.count() / tiles + (i < pixels.count() % tiles ? 1 : 0);
+      place(at, {0, window});
+      tile_.left = std::max<int64_t>(0, xs_.before - at * stride);
+      tile_.right = std::max<int64_t>(0, (at + count - 1) * stride + window - xs_.before - xs_.in);
+      all[count - 1](how_, tile_);
+      at += count;
+    }
+  }
+
+  const How& how_;
+  const Conv& conv_;
+  const Windows::Axis& xs_;
+  const Range rows_;
+  WalkTile tile_;
+  const float* x_;
+};
+
+template <class How, int window, int stride>
+void walk(const How& how, const Conv& conv, Range pixels, int64_t n, int64_t row, Range channels) {
+  RowWalk<How, window, stride>(how, conv, n, row, channels).run(pixels);
 }
 
 template <class How>
@@ -211,7 +258,8 @@ using Walk = void (*)(const How& how, const Conv& conv, Range pixels, int64_t n,
 template <class How>
 Walk<How> walk_of(const Windows::Axis& x) {
   const auto is = [&](int64_t window, int64_t stride) {
-    return x.window == window && x.stride == stride && x.dilation == 1;
+    return x.window == window && x.stride == stride && x.dilation == 1 && x.before < window &&
+           (x.out - 1) * stride - x.before < x.in;
   };
   if (is(3, 1)) return walk<How, 3, 1>;
   if (is(3, 2)) return walk<How, 3, 2>;
