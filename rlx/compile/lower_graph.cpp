@@ -428,7 +428,7 @@ class Lowering {
         emit(tile_call(node, inputs, results[0]), at, steps);
         return results;
       }
-      if (node.types.size() == 1 && node.types[0].dtype == DType::f32 &&
+      if (node.types[0].dtype == DType::f32 &&
           gives_channels_last(traits_.calls_of(node.op->name), node.types[0].shape, inputs))
         put_channels_last(0);
     }

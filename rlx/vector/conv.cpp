@@ -249,7 +249,7 @@ void run_panel(const Conv& conv, const Walk& walk, const float* under, int64_t r
 
 // Where the channels of some panels begin.
 int64_t first_channel(const ConvSize& size, int64_t panel) {
-  const Panels all(size);
+  const ConvPanels all(size);
   return panel / all.count * all.channels + all.first_vector(panel % all.count) * kLanes;
 }
 

@@ -274,8 +274,11 @@ class CpuExecutable : public Executable {
   void step(const image::Step& step, ReadySteps::Ready& ready, image::Cells& cells) {
     written_.insert(written_.end(), ready.states.begin(), ready.states.end());
     if (std::holds_alternative<image::Call>(step.what)) return run_call(step, ready, cells);
-    if (const auto* copy = std::get_if<image::Copy>(&step.what))
-      return run_copy(*copy, ready, cells);
+    if (const auto* copy = std::get_if<image::Copy>(&step.what)) {
+      const auto start = report_ ? Clock::now() : Clock::time_point();
+      if (run_copy(*copy, ready, cells) && report_) note_step(step, "copy", "", start, "vector");
+      return;
+    }
     if (const auto* clear = std::get_if<image::Clear>(&step.what)) {
       const auto bytes = placed(clear->target, ready, cells).mutable_bytes();
       std::fill(bytes.begin(), bytes.end(), std::byte{0});
@@ -303,9 +306,14 @@ class CpuExecutable : public Executable {
     const image::CallSite& site = call.site();
     for (size_t r = 0; r < site.results.size(); ++r) keep(call.call().results[r], site, r, cells);
     if (report_)
-      report_->host_steps.push_back(
-          {described(call.call()), step.node < 0 ? "" : image_.nodes[size_t(step.node)].name,
-           call.call().reason, microseconds_since(start), call.implementation()});
+      note_step(step, described(call.call()), call.call().reason, start, call.implementation());
+  }
+
+  void note_step(const image::Step& step, std::string what, const std::string& reason,
+                 Clock::time_point start, const std::string& implementation) {
+    report_->host_steps.push_back({std::move(what),
+                                   step.node < 0 ? "" : image_.nodes[size_t(step.node)].name,
+                                   reason, microseconds_since(start), implementation});
   }
 
   void keep(ValueId value, const image::CallSite& site, size_t r, const image::Cells& cells) {
@@ -330,7 +338,8 @@ class CpuExecutable : public Executable {
     return memory_.value(value);
   }
 
-  void run_copy(const image::Copy& copy, ReadySteps::Ready& ready, const image::Cells& cells) {
+  // False where nothing was to be copied.
+  bool run_copy(const image::Copy& copy, ReadySteps::Ready& ready, const image::Cells& cells) {
     const ValueId to = copy.target.value;
     const bool partial = copy.target.is_view(), views = partial || copy.source.is_view();
     if (must_place(ready)) {
@@ -340,13 +349,15 @@ class CpuExecutable : public Executable {
     }
     const Tensor& source = memory_.value(copy.source.value);
     Tensor& target = memory_.value(to);
-    if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data())) return;
+    if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data()))
+      return false;
     std::byte* bytes = target.mutable_bytes().data();
     if (views)
       detail::run_copy(*engine_, ready.copy, source.bytes().data() + ready.copy_from,
                        bytes + ready.copy_to);
     else
       std::memmove(bytes, source.bytes().data(), target.bytes().size());
+    return true;
   }
 
   void make_strided(const image::Copy& copy, const image::Cells& cells,
@@ -425,15 +436,7 @@ class CpuBackend : public Backend {
  public:
   explicit CpuBackend(CpuOptions options)
       : engine_(std::make_shared<const CpuEngine>(options.threads)) {
-    for (const auto& [op, list] : fast_implementations(engine_)) {
-      CallTraits traits{.op = op};
-      for (const image::Implementation& each : list) {
-        traits.reads_views |= each.reads_views;
-        traits.finishes |= each.finishes;
-        if (each.stores) traits.channels_last = CallTraits::ChannelsLast::always;
-      }
-      traits_.calls.push_back(std::move(traits));
-    }
+    traits_.calls = call_traits();
   }
   const DeviceTraits& traits() const override { return traits_; }
   void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override {

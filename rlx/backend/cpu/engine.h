@@ -12,6 +12,7 @@
 #include "rlx/vector/conv.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
+#include "rlx/vector/pool.h"
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
@@ -31,8 +32,8 @@ struct CpuEngine {
         attention(vector::attention(isa)),
         windows(vector::window_functions(isa)),
         unfold(vector::unfold(isa)),
-        conv(vector::conv(isa)),
-        depthwise(vector::depthwise(isa)) {}
+        convolutions{vector::conv(isa), vector::depthwise(isa), vector::winograd(isa)},
+        pool(vector::pool(isa)) {}
 
   mutable vector::Team team;
   const vector::Elementwise elementwise;
@@ -42,7 +43,9 @@ struct CpuEngine {
   const vector::Attention attention;
   const vector::WindowFunctions windows;
   const vector::Product::Read unfold;
-  const vector::ConvFunctions conv, depthwise;  // of pictures whose channels lie innermost
+  // Of pictures whose channels lie innermost.
+  const std::array<vector::ConvFunctions, 3> convolutions;  // by ConvWay
+  const vector::PoolFunctions pool;
 
   // Elements of a simple pass that are worth handing to another thread.
   static constexpr int64_t kGrain = 1 << 14;

@@ -66,11 +66,14 @@ class GatherKernel : public image::CallKernel {
   std::vector<int64_t> places_;
 };
 
-bool run_concat(const CpuEngine& engine, const std::vector<Argument>& parts, Tensor& y,
-                int64_t axis_given) {
+bool run_concat(const CpuEngine& engine, image::CallSite& site, int64_t axis_given) {
+  const std::vector<Argument>& parts = site.inputs;
+  Tensor& y = site.results[0];
   if (y.count() == 0) return true;
-  const size_t axis = axis_in(axis_given, y.shape());
-  const Shape strides = strides_of(y.shape());
+  const bool strided = !site.stored.empty();
+  const Shape& shape = strided ? site.stored[0].shape : y.shape();
+  const size_t axis = axis_in(axis_given, shape);
+  const Shape strides = strided ? site.stored[0].strides : strides_of(shape);
   std::byte* to = y.mutable_bytes().data();
   for (const Argument& part : parts) {
     if (count(part.shape) > 0)
@@ -119,7 +122,7 @@ std::unique_ptr<image::CallKernel> gather_kernel(CpuEnginePtr engine, int64_t ax
 
 std::unique_ptr<image::CallKernel> concat_kernel(CpuEnginePtr engine, int64_t axis) {
   return make_kernel([engine = std::move(engine), axis](image::CallSite& site) {
-    return run_concat(*engine, site.inputs, site.results[0], axis);
+    return run_concat(*engine, site, axis);
   });
 }
 

@@ -130,6 +130,7 @@ using Kernel = std::unique_ptr<image::CallKernel>;
 struct VectorEntry {
   const char* op;
   Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine);
+  bool keeps_channels_last = false;  // where its operands have them so
 };
 
 // Those that also run the tile of a call.
@@ -278,9 +279,9 @@ using vector::Binary, vector::Elementwise, vector::Fold;
 constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
     {"attention", attention},
-    {"average_pool", pool<PoolOptions::Kind::average>},
+    {"average_pool", pool<PoolOptions::Kind::average>, true},
     {"clip", clip},
-    {"concat", concat},
+    {"concat", concat, true},
     {"cos", unary<&Elementwise::cos>},
     {"div", binary<Binary::div>},
     {"erf", unary<&Elementwise::erf>},
@@ -294,7 +295,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"log", unary<&Elementwise::log>},
     {"log_softmax", softmax<true>},
     {"max", binary<Binary::max>},
-    {"max_pool", pool<PoolOptions::Kind::highest>},
+    {"max_pool", pool<PoolOptions::Kind::highest>, true},
     {"mean", reduction<Fold::mean>},
     {"mean_square", reduction<Fold::mean_square>},
     {"min", binary<Binary::min>},
@@ -366,16 +367,35 @@ TileOps tile_ops(const image::Implementations& others) {
 
 }  // namespace
 
+std::vector<CallTraits> call_traits() {
+  std::vector<CallTraits> traits;
+  using ChannelsLast = CallTraits::ChannelsLast;
+  for (const VectorEntry& entry : kVectorOps)
+    traits.push_back({.op = entry.op,
+                      .reads_views = true,
+                      .channels_last = entry.keeps_channels_last ? ChannelsLast::if_operands_are
+                                                                 : ChannelsLast::never});
+  for (const TiledEntry& entry : kTiledOps)
+    traits.push_back(
+        {.op = entry.op,
+         .reads_views = true,
+         .finishes = true,
+         .channels_last = entry.channels_last ? ChannelsLast::always : ChannelsLast::never});
+  return traits;
+}
+
 image::Implementations fast_implementations(CpuEnginePtr engine,
                                             const image::Implementations& others) {
   if (!engine) engine = std::make_shared<const CpuEngine>(1);
   image::Implementations table;
   for (const VectorEntry& entry : kVectorOps)
     table[entry.op].push_back(
-        {"vector", true,
-         [make = entry.make, engine](const image::Call& call, const image::Image& image) {
-           return make(call, image, engine);
-         }});
+        {.name = "vector",
+         .reads_views = true,
+         .prepare = [make = entry.make, engine](
+                        const image::Call& call,
+                        const image::Image& image) { return make(call, image, engine); },
+         .stores = entry.keeps_channels_last});
   const auto ops = std::make_shared<const TileOps>(tile_ops(others));
   for (const TiledEntry& entry : kTiledOps)
     table[entry.op].push_back(

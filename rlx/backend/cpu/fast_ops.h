@@ -10,6 +10,9 @@ namespace rlx::detail {
 
 struct CpuEngine;
 
+// What the calls of those can do.
+std::vector<CallTraits> call_traits();
+
 // For a CPU device, whose engine this is; without one, on the calling thread, for what another
 // device leaves to the host.
 // `others` has what users brought: their functions of single elements run in tiles, too.

@@ -57,6 +57,7 @@ class PictureConvolution : public image::CallKernel {
         (tile_ && !tile_->place(site, 1)))
       return false;
     if (result.count() == 0) return true;
+    if (count(x.shape) == 0) return false;
     const TileProgram::Start start = bias    ? TileProgram::Start{floats_of(*bias), 0}
                                      : tile_ ? tile_->take_start()
                                              : TileProgram::Start{};
@@ -78,10 +79,9 @@ class PictureConvolution : public image::CallKernel {
         .start = start.data,
         .start_pixel = start.row,
     };
-    const vector::ConvFunctions& functions =
-        engine_->depthwise.accepts(conv) ? engine_->depthwise : engine_->conv;
-    if (!functions.accepts(conv)) return false;
-    conv.weights = packed(w, conv.size, functions);
+    const vector::ConvWay way = vector::conv_choice(conv);
+    const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
+    conv.weights = packed(w, conv.size, way);
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
                         tile_ && !tile_->is_idle() ? tile_.get() : nullptr, y, to.channels()};
     if (finish.function || finish.tile) {
@@ -129,15 +129,16 @@ class PictureConvolution : public image::CallKernel {
     });
   }
 
-  const float* packed(const Argument& w, const vector::ConvSize& size,
-                      const vector::ConvFunctions& functions) {
+  const float* packed(const Argument& w, const vector::ConvSize& size, vector::ConvWay way) {
+    const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
     const Tensor::Mark mark = w.tensor.mark();
-    if (options_.keeps_weights && mark == mark_ && !packed_.empty()) return aligned();
+    if (options_.keeps_weights && mark == mark_ && way == way_) return aligned();
     packed_.resize(static_cast<size_t>(functions.packed_size(size) + 16));
     engine_->team.run(functions.panels(size), 4, [&](int64_t begin, int64_t end) {
       functions.pack(size, floats_of(w), {begin, end}, aligned());
     });
     mark_ = mark;
+    way_ = way;
     return aligned();
   }
   float* aligned() {
@@ -151,8 +152,10 @@ class PictureConvolution : public image::CallKernel {
   const PictureOptions options_;
   std::unique_ptr<TileProgram> tile_;
   std::optional<ConvolutionWindow> window_;
-  std::vector<float> packed_, scratch_;  // the weights when they had this mark
+  std::vector<float> scratch_;
+  std::vector<float> packed_;  // the weights when they had this mark, for this way
   Tensor::Mark mark_;
+  std::optional<vector::ConvWay> way_;
 };
 
 }  // namespace

@@ -82,8 +82,10 @@ class PoolKernel : public image::CallKernel {
     const Shape& shape = site.inputs[0].shape;
     vector::Windows w;
     if (!is_f32(site.inputs[0]) || count(shape) == 0 || y.count() == 0 ||
-        !make_windows(shape, y.shape(), options_.extents, options_.window, w))
+        !make_windows(shape, site.stored.empty() ? y.shape() : site.stored[0].shape,
+                      options_.extents, options_.window, w))
       return false;
+    if (!site.stored.empty()) return run_channels_last(site, w);
     const image::Argument x = without_view(site.inputs[0], *engine_);
     const float* from = floats_of(x);
     float* to = y.mutable_data<float>().data();
@@ -103,16 +105,62 @@ class PoolKernel : public image::CallKernel {
   }
 
  private:
+  // Operand and result lie with their channels innermost.
+  bool run_channels_last(image::CallSite& site, const vector::Windows& w) {
+    const image::Argument& x = site.inputs[0];
+    const Steps steps(x);
+    const size_t axes = x.shape.size() - 2;
+    if (steps[1] != 1) return false;
+    const int64_t channels = x.shape[1];
+    const vector::Conv conv{.size = {.batch = x.shape[0],
+                                     .windows = w,
+                                     .groups = channels,
+                                     .inputs = channels,
+                                     .outputs = channels},
+                            .x = floats_of(x),
+                            .x_batch = steps[0],
+                            .x_row = axes == 2 ? steps[2] : 0,
+                            .x_pixel = steps[axes + 1],
+                            .x_channel = 1,
+                            .y = site.results[0].mutable_data<float>().data(),
+                            .y_pixel = channels};
+    const bool averages = options_.kind == PoolOptions::Kind::average;
+    if (averages) count_axes(w);
+    const vector::ConvBlocks blocks = engine_->pool.blocks(conv, engine_->team.threads());
+    engine_->team.run(blocks.count(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t block = begin; block < end; ++block)
+        if (averages)
+          engine_->pool.average(conv, row_counts_.data(), counts_.data(), blocks, block);
+        else
+          engine_->pool.highest(conv, blocks, block);
+    });
+    return true;
+  }
+
+  int64_t after(size_t from_end) const {
+    const size_t axes = options_.extents.size();
+    return axes >= from_end && options_.pads_after.size() >= from_end
+               ? options_.pads_after[axes - from_end]
+               : 0;
+  }
+  // How many taps count along each axis.
+  void count_axes(const vector::Windows& w) {
+    const auto count = [&](const vector::Windows::Axis& axis, int64_t pads_after,
+                           std::vector<float>& counts) {
+      counts.clear();
+      for (int64_t i = 0; i < axis.out; ++i)
+        counts.push_back(static_cast<float>(
+            std::max<int64_t>(taps_of(axis, i, options_.counts_pads, pads_after), 1)));
+    };
+    count(w.y, after(2), row_counts_);
+    count(w.x, after(1), counts_);
+  }
   // A row of counts for each number of rows that a window may meet.
   void count_taps(const vector::Windows& w) {
-    const size_t axes = options_.extents.size();
-    const auto after = [&](size_t from_end) {
-      return options_.pads_after.size() >= from_end ? options_.pads_after[axes - from_end] : 0;
-    };
     counts_.assign(static_cast<size_t>((w.y.window + 1) * w.x.out), 1);
     rows_met_.clear();
     for (int64_t row = 0; row < w.y.out; ++row)
-      rows_met_.push_back(taps_of(w.y, row, options_.counts_pads, axes > 1 ? after(2) : 0));
+      rows_met_.push_back(taps_of(w.y, row, options_.counts_pads, after(2)));
     for (int64_t column = 0; column < w.x.out; ++column) {
       const int64_t taps = taps_of(w.x, column, options_.counts_pads, after(1));
       for (int64_t rows = 0; rows <= w.y.window; ++rows)
@@ -126,7 +174,7 @@ class PoolKernel : public image::CallKernel {
 
   CpuEnginePtr engine_;
   PoolOptions options_;
-  std::vector<float> counts_;
+  std::vector<float> counts_, row_counts_;
   std::vector<int64_t> rows_met_;
 };
 
