@@ -46,8 +46,7 @@ void pack(const ConvSize& size, const float* weights, Range range, float* packed
 struct Walk {
   Windows windows;
   int64_t batch;
-  bool copies;    // into padded rows of packed pixels
-  bool touching;  // the taps of a row are one run of memory
+  bool copies;  // into padded rows of packed pixels
   int64_t channels;
   int64_t x_batch, x_row, x_pixel;  // of what the tiles read
 
@@ -68,7 +67,6 @@ struct Walk {
       y.in = y.out = batch = 1;
     }
     if (copies) x_pixel = channels;
-    touching = c.size.groups == 1 && x_pixel == channels && x.dilation == 1;
   }
   int64_t rows() const { return batch * windows.y.out; }
   static int64_t reach(const Windows::Axis& axis) { return (axis.window - 1) * axis.dilation + 1; }
@@ -120,7 +118,7 @@ ConvBlocks blocks(const Conv& conv, int threads) {
   b.row_blocks = divide_up(height, b.rows) * walk.batch;
   b.pixel_blocks = divide_up(width, b.pixels);
   b.panel_blocks = panel_blocks;
-  b.scratch_size = walk.scratch_size(b.rows, b.pixels);
+  b.scratch_size = conv_offsets_size(conv.size.inner()) + walk.scratch_size(b.rows, b.pixels);
   return b;
 }
 
@@ -176,36 +174,23 @@ void copy_under(const Conv& conv, const Walk& walk, int64_t n, Range rows, Range
   }
 }
 
-// The parts of a sum, in the order of the weights: some runs, or some of one run.
-class Parts {
- public:
-  Parts(int64_t runs, int64_t length) : runs_(runs), length_(length) {
-    if (length == 0)
-      together_ = runs;
-    else if (length > kPart)
-      step_ = part_of(length, divide_up(length, kPart), 1);
-    else
-      together_ = part_of(runs, divide_up(runs * length, kPart / length * length), 1);
-  }
-  int64_t runs() const { return std::min(together_, runs_ - run); }
-  int64_t length() const { return step_ ? std::min(step_, length_ - at) : length_; }
-  bool is_last() const { return run + runs() == runs_ && at + length() == length_; }
-  void next() {
-    if (step_ && at + length() < length_) {
-      at += length();
-      return;
-    }
-    run += runs();
-    at = 0;
-  }
-  int64_t run = 0, at = 0;
-
- private:
-  int64_t runs_, length_, step_ = 0, together_ = 1;
+// What lies under a block.
+struct Under {
+  const float* x;          // its first pixel's first tap
+  int64_t row;             // from row to row
+  const int64_t* offsets;  // of all that a window meets of one group
 };
 
-void run_panel(const Conv& conv, const Walk& walk, const float* under, int64_t row_step, int64_t n,
-               Range rows, Range pixels, int64_t index) {
+void write_offsets(const ConvSize& size, const Walk& walk, int64_t row, int64_t* to) {
+  const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
+  for (int64_t i = 0; i < y.window; ++i)
+    for (int64_t j = 0; j < x.window; ++j)
+      for (int64_t c = 0; c < size.inputs / size.groups; ++c)
+        *to++ = i * y.dilation * row + j * x.dilation * walk.x_pixel + c;
+}
+
+void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n, Range rows,
+               Range pixels, int64_t index) {
   const ConvPanels all(conv.size);
   const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
   const int64_t group = index / all.count, panel = index % all.count, inner = conv.size.inner();
@@ -215,35 +200,25 @@ void run_panel(const Conv& conv, const Walk& walk, const float* under, int64_t r
                 channel = group * all.channels + first;
   const float* weights = conv.weights + group * all.packed_size(inner) + first * inner;
 
-  const int64_t row_taps = walk.touching ? 1 : x.window;
-  const int64_t tap_step = x.dilation * walk.x_pixel;
-  ConvTile tile{.x_pixel = x.stride * walk.x_pixel,
-                .row_taps = row_taps,
-                .tap_step = tap_step,
-                .row_step = y.dilation * row_step - (row_taps - 1) * tap_step,
-                .y_pixel = conv.y_pixel,
-                .channels = channels};
-  const int64_t length = walk.touching ? x.window * inputs : inputs;
-  for (Parts part(row_taps * y.window, length);; part.next()) {
-    tile.runs = part.runs();
-    tile.length = part.length();
-    tile.first_tap = part.run % row_taps;
-    tile.weights = weights + (part.run * length + part.at) * vectors * kLanes;
-    const float* from = under + group * inputs + part.run % row_taps * tap_step +
-                        part.run / row_taps * y.dilation * row_step + part.at;
-    for (int64_t row = rows.begin; row < rows.end; ++row, from += y.stride * row_step) {
+  ConvTile tile{.x_pixel = x.stride * walk.x_pixel, .y_pixel = conv.y_pixel, .channels = channels};
+  const int64_t parts = std::max<int64_t>(1, divide_up(inner, kPart));
+  const int64_t part = std::max<int64_t>(1, part_of(inner, parts, 1));
+  for (int64_t at = 0; at == 0 || at < inner; at += part) {
+    tile.offsets = under.offsets + at;
+    tile.inner = std::min(part, inner - at);
+    tile.weights = weights + at * vectors * kLanes;
+    tile.x = under.x + group * inputs;
+    for (int64_t row = rows.begin; row < rows.end; ++row, tile.x += y.stride * under.row) {
       const int64_t pixel = (n * y.out + row) * x.out + pixels.begin;
-      tile.x = from;
       tile.y = conv.y + pixel * conv.y_pixel + channel;
       tile.start = tile.y;
       tile.start_pixel = conv.y_pixel;
-      if (part.run == 0 && part.at == 0) {
+      if (at == 0) {
         tile.start = conv.start ? conv.start + pixel * conv.start_pixel + channel : nullptr;
         tile.start_pixel = conv.start_pixel;
       }
       run_conv_pixels(tile, vectors, pixels.count());
     }
-    if (part.is_last()) break;
   }
 }
 
@@ -278,18 +253,20 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t block, float* scratch) {
                 at_panel = block / b.pixel_blocks / b.row_blocks * b.panels;
   const Range rows{at_row, std::min(at_row + b.rows, y.out)},
       pixels{at_pixel, std::min(at_pixel + b.pixels, x.out)};
-  const float* under = scratch;
-  int64_t row_step = Walk::under(x, pixels.count()) * walk.channels;
+  int64_t* offsets = conv_offsets(scratch);
+  float* copy = reinterpret_cast<float*>(offsets + conv.size.inner());
+  Under under{copy, Walk::under(x, pixels.count()) * walk.channels, offsets};
   if (walk.copies) {
-    copy_under(conv, walk, n, rows, pixels, scratch);
+    copy_under(conv, walk, n, rows, pixels, copy);
   } else {
-    under = conv.x + n * walk.x_batch + rows.begin * y.stride * walk.x_row +
-            pixels.begin * x.stride * walk.x_pixel;
-    row_step = walk.x_row;
+    under.x = conv.x + n * walk.x_batch + rows.begin * y.stride * walk.x_row +
+              pixels.begin * x.stride * walk.x_pixel;
+    under.row = walk.x_row;
   }
+  write_offsets(conv.size, walk, under.row, offsets);
   const Range some{at_panel, std::min(at_panel + b.panels, panels(conv.size))};
   for (int64_t i = some.begin; i < some.end; ++i)
-    run_panel(conv, walk, under, row_step, n, rows, pixels, i);
+    run_panel(conv, walk, under, n, rows, pixels, i);
   finish_block(conv, walk, n, rows, pixels, some);
 }
 

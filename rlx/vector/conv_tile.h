@@ -34,21 +34,28 @@ struct ConvPanels {
   int64_t packed_size(int64_t inner) const { return vectors * kLanes * inner; }
 };
 
-// The floats under a window are runs of memory: a run is one tap's channels or, where the taps of a
-// row touch each other, those of all its taps.
+// What a window meets lies anywhere: a sum is over x[offsets[k]] * weights[k]. One loop over a
+// table is never left early, where one over each run of memory would be left once a row of the
+// window.
 struct ConvTile {
   const float* x = nullptr;
-  int64_t x_pixel = 0;                  // from pixel to pixel of the result
-  int64_t runs = 0, length = 0;         // length floats in each
-  int64_t first_tap = 0, row_taps = 1;  // which run of its row the first one is, and of how many
-  int64_t tap_step = 0, row_step = 0;  // from run to run; from a row's last to the next row's first
-  const float* weights = nullptr;      // [runs * length, vectors]
+  int64_t x_pixel = 0;  // from pixel to pixel of the result
+  const int64_t* offsets = nullptr;
+  int64_t inner = 0;
+  const float* weights = nullptr;  // [inner, vectors]
   float* y = nullptr;
   int64_t y_pixel = 0;
   const float* start = nullptr;
   int64_t start_pixel = 0;
   int64_t channels = 0;  // that there are
 };
+
+// A table of offsets at the beginning of a scratch, and the floats it takes.
+inline int64_t* conv_offsets(float* scratch) {
+  const auto address = reinterpret_cast<uintptr_t>(scratch);
+  return reinterpret_cast<int64_t*>((address + 7) / 8 * 8);
+}
+constexpr int64_t conv_offsets_size(int64_t inner) { return 2 * inner + 1; }
 
 template <int pixels, int vectors>
 HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
@@ -57,30 +64,23 @@ HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
   for (int p = 0; p < pixels; ++p)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) sums[p][v] = set(0.0f);
-  const float *run = t.x, *weights = t.weights;
-  const int64_t x_pixel = t.x_pixel;
-  int64_t tap = t.first_tap;
+  const float *const first = t.x, *weights = t.weights;
+  const int64_t x_pixel = t.x_pixel, *const end = t.offsets + t.inner;
 #pragma GCC unroll 1
-  for (int64_t i = t.runs; i > 0; --i) {
-    const float* const end = run + t.length;
-#pragma GCC unroll 1
-    for (const float* x = run; x != end; ++x, weights += vectors * kLanes) {
-      F row[vectors];
+  for (const int64_t* offset = t.offsets; offset != end; ++offset, weights += vectors * kLanes) {
+    const float* const x = first + *offset;
+    F row[vectors];
 #pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) {
-        row[v] = load(weights + v * kLanes);
-        keep_in_register(row[v]);
-      }
-#pragma GCC unroll 16
-      for (int p = 0; p < pixels; ++p) {
-        const F factor = set(x[p * x_pixel]);
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v) sums[p][v] = mul_add(factor, row[v], sums[p][v]);
-      }
+    for (int v = 0; v < vectors; ++v) {
+      row[v] = load(weights + v * kLanes);
+      keep_in_register(row[v]);
     }
-    const bool last = ++tap == t.row_taps;
-    run += last ? t.row_step : t.tap_step;
-    tap = last ? 0 : tap;
+#pragma GCC unroll 16
+    for (int p = 0; p < pixels; ++p) {
+      const F factor = set(x[p * x_pixel]);
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) sums[p][v] = mul_add(factor, row[v], sums[p][v]);
+    }
   }
   const int64_t rest = t.channels - (vectors - 1) * kLanes;  // of the last vector
   const bool whole = rest >= kLanes;

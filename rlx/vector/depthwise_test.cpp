@@ -23,6 +23,7 @@ const ConvSize kSizes[] = {
     size_of(1, axis(2, 3, 1, 1, 5, 5), axis(2, 3, 1, 1, 5, 5), 3),  // padding alone
     size_of(1, axis(1, 1), axis(1, 1), 1),
     size_of(3, axis(4, 4), axis(4, 4), 70),
+    size_of(1, same(6, 3), same(50, 3), 203),
 };
 
 TEST(VectorDepthwise, EveryInstructionSetAgreesWithSumsOfDoubles) {

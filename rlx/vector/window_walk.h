@@ -17,8 +17,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
 
-constexpr int64_t kWalkPixels = 8;  // of a tile
-constexpr int64_t kWalkChannels = 64;
+constexpr int64_t kWalkPixels = 8;      // of a tile
+constexpr int64_t kWalkChannels = 160;  // of a panel, at most
 
 // The channels in parts as even as whole vectors can be.
 struct ChannelPanels {
@@ -35,7 +35,7 @@ struct ChannelPanels {
 
 // Strips of pixels so narrow that the rows under a window stay in the first cache.
 inline ConvBlocks walk_blocks(const Conv& conv, int threads) {
-  constexpr int64_t kStrip = 32, kSmall = 1 << 14;  // taps that are not worth another thread
+  constexpr int64_t kStrip = 16, kSmall = 1 << 14;  // taps that are not worth another thread
   const Windows::Axis &y = conv.size.windows.y, &x = conv.size.windows.x;
   const int64_t panels = ChannelPanels(conv.size.outputs).count;
   ConvBlocks b;

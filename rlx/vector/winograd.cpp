@@ -209,7 +209,8 @@ ConvBlocks blocks(const Conv& conv, int threads) {
   const int64_t pixel_blocks = b.row_blocks * b.pixel_blocks;
   if (pixel_blocks < threads) b.panels = part_of(b.panels, divide_up(threads, pixel_blocks), 1);
   b.panel_blocks = divide_up(panels(size), b.panels);
-  b.scratch_size = Scratch(size, rows * across).padding() + size.inputs;
+  b.scratch_size =
+      conv_offsets_size(size.inputs) + Scratch(size, rows * across).padding() + size.inputs;
   return b;
 }
 
@@ -267,7 +268,7 @@ void write_tiles(const Conv& conv, const Block& block, const Scratch& layout, co
     conv.finish(conv.context, {row + block.pixels.begin, row + block.pixels.end}, channels);
 }
 
-void run(const Conv& conv, const ConvBlocks& b, int64_t index, float* scratch) {
+void run(const Conv& conv, const ConvBlocks& b, int64_t index, float* all_scratch) {
   const ConvPanels all(conv.size);
   const int64_t height = conv.size.windows.y.out, width = conv.size.windows.x.out;
   const int64_t row_blocks = b.row_blocks / conv.size.batch, inputs = conv.size.inputs;
@@ -278,6 +279,9 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t index, float* scratch) {
                     {at_row, std::min(at_row + b.rows, height)},
                     {at_pixel, std::min(at_pixel + b.pixels, width)}};
   const Scratch layout(conv.size, divide_up(b.rows, kOut) * divide_up(b.pixels, kOut));
+  int64_t* offsets = conv_offsets(all_scratch);
+  for (int64_t c = 0; c < inputs; ++c) offsets[c] = c;
+  float* scratch = reinterpret_cast<float*>(offsets + inputs);
   read_tiles(conv, block, layout, scratch);
   float* products = scratch + layout.products();
   for (int64_t panel = at_panel; panel < std::min(at_panel + b.panels, all.count); ++panel) {
@@ -286,8 +290,8 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t index, float* scratch) {
       run_conv_pixels(
           {.x = scratch + i * layout.in_step,
            .x_pixel = inputs,
-           .runs = 1,
-           .length = inputs,
+           .offsets = offsets,
+           .inner = inputs,
            .weights = conv.weights + first * inputs * kProducts + i * inputs * vectors * kLanes,
            .y = products + i * layout.out_step,
            .y_pixel = vectors * kLanes,
