@@ -9,8 +9,11 @@
 
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/byte_gemm.h"
+#include "rlx/vector/bytes.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
+#include "rlx/vector/planes.h"
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
@@ -28,6 +31,9 @@ struct CpuEngine {
         reductions(vector::reductions(isa)),
         gemm(vector::gemm(isa)),
         attention(vector::attention(isa)),
+        byte_gemm(vector::byte_gemm(isa)),
+        bytes(vector::bytes(isa)),
+        planes(vector::planes(isa)),
         windows(vector::window_functions(isa)),
         unfold(vector::unfold(isa)) {}
 
@@ -37,6 +43,9 @@ struct CpuEngine {
   const vector::Reductions reductions;
   const vector::Gemm gemm;
   const vector::Attention attention;
+  const vector::ByteGemm byte_gemm;
+  const vector::Bytes bytes;
+  const vector::Planes planes;
   const vector::WindowFunctions windows;
   const vector::Product::Read unfold;
 

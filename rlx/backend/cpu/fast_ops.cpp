@@ -1,18 +1,14 @@
 #include "rlx/backend/cpu/fast_ops.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
 #include "rlx/backend/cpu/fast_attention.h"
 #include "rlx/backend/cpu/fast_convolution.h"
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
-#include "rlx/backend/cpu/fast_loops.h"
+#include "rlx/backend/cpu/fast_halves.h"
 #include "rlx/backend/cpu/fast_products.h"
 #include "rlx/backend/cpu/fast_rows.h"
+#include "rlx/backend/cpu/fast_tables.h"
 #include "rlx/backend/cpu/fast_windows.h"
-#include "rlx/backend/cpu/onednn.h"
 
 namespace rlx::detail {
 namespace {
@@ -36,100 +32,7 @@ const Activation* activation_of(const Attrs& attrs) {
     if (activation.name == name) return &activation;
   return nullptr;
 }
-// What a kernel has beside its operands.
-struct Tools {
-  OneDnn& onednn;
-  const CpuEngine& engine;
-};
-
-bool fast_batch_norm(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results, Tools /*tools*/) {
-  const auto channels = static_cast<size_t>(inputs[0]->shape()[1]);
-  std::vector<double> scale(channels), shift(channels);
-  for (size_t c = 0; c < channels; ++c) {
-    const auto at = [&](size_t i, double otherwise) {
-      return inputs[i] ? inputs[i]->at(static_cast<int64_t>(c)) : otherwise;
-    };
-    scale[c] = at(1, 1) / std::sqrt(at(4, 1) + attrs.get<double>("epsilon"));
-    shift[c] = at(2, 0) - at(3, 0) * scale[c];
-  }
-  return scale_channels(*inputs[0], scale, shift, results[0]);
-}
-
-bool fast_matmul_integer(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                         std::vector<Tensor>& results, Tools tools) {
-  const auto given = [&](size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
-  return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0], tools.onednn);
-}
-
-bool fast_dequantise(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results, Tools /*tools*/) {
-  return scale_bytes(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, results[0]);
-}
-
-// y = x with a block overwritten: where y has the memory of x, only the block is touched.
-bool fast_write_slice(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                      std::vector<Tensor>& results, Tools /*tools*/) {
-  const Tensor &x = *inputs[0], &update = *inputs[1], &starts = *inputs[2];
-  Tensor& y = results[0];
-  if (y.shape() != x.shape() || update.shape().size() != x.shape().size()) return false;
-  const Shape strides = strides_of(x.shape()), rows = strides_of(update.shape());
-  int64_t offset = 0;
-  for (size_t d = 0; d < strides.size(); ++d) {
-    const int64_t start = starts.integer_at(static_cast<int64_t>(d));
-    if (start < 0 || start > x.shape()[d] - update.shape()[d]) return false;  // for its message
-    offset += start * strides[d];
-  }
-  if (y.count() == 0) return true;
-  std::byte* to = y.mutable_bytes().data();
-  if (to != x.bytes().data()) std::memcpy(to, x.bytes().data(), x.bytes().size());
-  image::StridedCopy(update.shape(), {0, rows}, {offset, strides}, bytes_of(x.dtype()))
-      .run(update.bytes().data(), to);
-  return true;
-}
-
-// True when it did the work; false hands the call to the next implementation.
-using FastOp = bool (*)(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                        std::vector<Tensor>& results, Tools tools);
-
-class FastKernel : public image::CallKernel {
- public:
-  FastKernel(FastOp op, const Attrs& attrs, CpuEnginePtr engine)
-      : op_(op), attrs_(attrs), engine_(std::move(engine)) {}
-  bool run(image::CallSite& site) override {
-    inputs_.clear();
-    for (size_t i = 0; i < site.inputs.size(); ++i) {
-      inputs_.push_back(site.in(i));
-    }
-    return op_(attrs_, inputs_, site.results, {onednn_, *engine_});
-  }
-
- private:
-  FastOp op_;
-  const Attrs& attrs_;
-  CpuEnginePtr engine_;
-  std::vector<const Tensor*> inputs_;
-  OneDnn onednn_;
-};
-
-struct Entry {
-  const char* op;
-  FastOp implementation;
-};
-constexpr Entry kFastOps[] = {
-    {"batch_norm", fast_batch_norm},
-    {"dequantise", fast_dequantise},
-    {"matmul_integer", fast_matmul_integer},
-    {"write_slice", fast_write_slice},
-};
-
 using Kernel = std::unique_ptr<image::CallKernel>;
-
-// Kernels of rlx/vector. They read views.
-struct VectorEntry {
-  const char* op;
-  Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine);
-};
 
 template <vector::Elementwise::Function vector::Elementwise::*function>
 Kernel unary(const image::Call& /*call*/, const image::Image& /*image*/,
@@ -267,23 +170,23 @@ constexpr VectorEntry kVectorOps[] = {
 image::Implementations fast_implementations(CpuEnginePtr engine) {
   if (!engine) engine = std::make_shared<const CpuEngine>(1);
   image::Implementations table;
-  for (const VectorEntry& entry : kVectorOps)
-    table[entry.op].push_back(
-        {"vector", true,
-         [make = entry.make, engine](const image::Call& call, const image::Image& image) {
-           return make(call, image, engine);
-         }});
+  for (const std::span<const VectorEntry> entries :
+       {std::span<const VectorEntry>(kVectorOps), number_table(), plane_table(), recurrent_table()})
+    for (const VectorEntry& entry : entries)
+      table[entry.op].push_back(
+          {"vector", entry.reads_views,
+           [make = entry.make, engine](const image::Call& call, const image::Image& image) {
+             return make(call, image, engine);
+           }});
   for (const char* op : {"conv", "conv_transpose"})
     table[op].push_back(
         {"fast", false, [engine](const image::Call& call, const image::Image& image) {
            return convolution(call, image, engine);
          }});
-  for (const Entry& entry : kFastOps)
-    table[entry.op].push_back(
-        {"fast", false,
-         [op = entry.implementation, engine](const image::Call& call, const image::Image&) {
-           return std::make_unique<FastKernel>(op, call.attrs, engine);
-         }});
+  for (auto& [op, list] : table) {
+    const size_t ours = list.size();
+    for (size_t i = 0; i < ours; ++i) list.push_back(widened(list[i], engine));
+  }
   return table;
 }
 
