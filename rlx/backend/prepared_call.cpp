@@ -18,7 +18,7 @@ PreparedCall::PreparedCall(const image::Call& call, int32_t node, const image::I
     if (!call.tile.empty() && call.op != image::kElements) make_aside(image, implementations);
     if (found != implementations.end())
       for (const image::Implementation& each : found->second) {
-        const bool alone = !call.tile.empty() && !each.finishes;
+        const bool alone = aside_ && !each.finishes;
         if (std::unique_ptr<image::CallKernel> kernel =
                 each.prepare(alone ? aside_->own : call, image))
           kernels_.push_back(

@@ -265,8 +265,7 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t block, float* scratch) {
   }
   write_offsets(conv.size, walk, under.row, offsets);
   const Range some{at_panel, std::min(at_panel + b.panels, panels(conv.size))};
-  for (int64_t i = some.begin; i < some.end; ++i)
-    run_panel(conv, walk, under, n, rows, pixels, i);
+  for (int64_t i = some.begin; i < some.end; ++i) run_panel(conv, walk, under, n, rows, pixels, i);
   finish_block(conv, walk, n, rows, pixels, some);
 }
 

@@ -60,20 +60,24 @@ struct Blocks {
 };
 Blocks blocks_of(const Product& product, const Gemm& gemm, int threads);
 
-// The product, on a team or any other that has run(count, grain, body(begin, end)).
-template <class Team>
-void multiply(const Product& product, const Gemm& gemm, Team& team) {
-  const Blocks blocks = blocks_of(product, gemm, team.threads());
-  const int64_t panels = gemm.panels(product.columns);
+// run(rows, panels) for all blocks, on a team or any other that has run(count, grain, body).
+template <class Team, class Run>
+void each_block(const Blocks& blocks, int64_t all_rows, int64_t all_panels, Team& team,
+                const Run& run) {
   team.run(blocks.count(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t row = i % blocks.row_blocks * blocks.rows,
                     panel = i / blocks.row_blocks * blocks.panels;
       const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
-      gemm.run(product, {row, least(row + blocks.rows, product.rows)},
-               {panel, least(panel + blocks.panels, panels)});
+      run(Range{row, least(row + blocks.rows, all_rows)},
+          Range{panel, least(panel + blocks.panels, all_panels)});
     }
   });
+}
+template <class Team>
+void multiply(const Product& product, const Gemm& gemm, Team& team) {
+  each_block(blocks_of(product, gemm, team.threads()), product.rows, gemm.panels(product.columns),
+             team, [&](Range rows, Range panels) { gemm.run(product, rows, panels); });
 }
 
 }  // namespace rlx::vector

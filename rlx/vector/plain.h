@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #define HWY_NAMESPACE N_PLAIN
 #define HWY_BEFORE_NAMESPACE() static_assert(true, "")
@@ -68,6 +69,19 @@ HWY_INLINE I load_words(const uint16_t* from) { return I{from[0], from[1], from[
 HWY_INLINE void store_words(I x, uint16_t* to) {
   for (int i = 0; i < 4; ++i) to[i] = static_cast<uint16_t>(x[i]);
 }
+
+template <class T>
+HWY_INLINE I load_integers(const T* from) {
+  return I{static_cast<int32_t>(from[0]), static_cast<int32_t>(from[1]),
+           static_cast<int32_t>(from[2]), static_cast<int32_t>(from[3])};
+}
+HWY_INLINE void store_integers(I x, int32_t* to) { std::memcpy(to, &x, sizeof(x)); }
+template <class T>
+HWY_INLINE void store_integers(I x, T* to) {
+  constexpr int32_t low = std::numeric_limits<T>::min(), high = std::numeric_limits<T>::max();
+  for (int i = 0; i < 4; ++i) to[i] = static_cast<T>(x[i] < low ? low : x[i] > high ? high : x[i]);
+}
+HWY_INLINE I multiply(I a, I b) { return a * b; }
 
 HWY_INLINE void transpose4(const float* from, int64_t from_row, float* to, int64_t to_row) {
   const F a = load(from), b = load(from + from_row), c = load(from + 2 * from_row),

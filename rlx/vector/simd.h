@@ -93,6 +93,21 @@ HWY_INLINE void store_words(I x, uint16_t* to) {  // each is 0 .. 65535
   hn::StoreU(hn::DemoteTo(words, x), words, to);
 }
 
+// Integers of other widths, in 32 bits each; stores of narrower ones cut what does not fit.
+HWY_INLINE I load_integers(const int32_t* from) { return hn::LoadU(kInts, from); }
+template <class T>
+HWY_INLINE I load_integers(const T* from) {
+  constexpr hn::Rebind<T, IntTag> narrow;
+  return hn::PromoteTo(kInts, hn::LoadU(narrow, from));
+}
+HWY_INLINE void store_integers(I x, int32_t* to) { hn::StoreU(x, kInts, to); }
+template <class T>
+HWY_INLINE void store_integers(I x, T* to) {
+  constexpr hn::Rebind<T, IntTag> narrow;
+  hn::StoreU(hn::DemoteTo(narrow, x), narrow, to);
+}
+HWY_INLINE I multiply(I a, I b) { return hn::Mul(a, b); }
+
 // to[i][j] = from[j][i] of four rows of four.
 HWY_INLINE void transpose4(const float* from, int64_t from_row, float* to, int64_t to_row) {
 #if HWY_TARGET == HWY_SCALAR

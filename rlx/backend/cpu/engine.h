@@ -9,9 +9,12 @@
 
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/byte_gemm.h"
+#include "rlx/vector/bytes.h"
 #include "rlx/vector/conv.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
+#include "rlx/vector/planes.h"
 #include "rlx/vector/pool.h"
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
@@ -30,6 +33,9 @@ struct CpuEngine {
         reductions(vector::reductions(isa)),
         gemm(vector::gemm(isa)),
         attention(vector::attention(isa)),
+        byte_gemm(vector::byte_gemm(isa)),
+        bytes(vector::bytes(isa)),
+        planes(vector::planes(isa)),
         windows(vector::window_functions(isa)),
         unfold(vector::unfold(isa)),
         convolutions{vector::conv(isa), vector::depthwise(isa), vector::winograd(isa)},
@@ -41,6 +47,9 @@ struct CpuEngine {
   const vector::Reductions reductions;
   const vector::Gemm gemm;
   const vector::Attention attention;
+  const vector::ByteGemm byte_gemm;
+  const vector::Bytes bytes;
+  const vector::Planes planes;
   const vector::WindowFunctions windows;
   const vector::Product::Read unfold;
   // Of pictures whose channels lie innermost.

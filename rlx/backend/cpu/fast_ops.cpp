@@ -1,19 +1,15 @@
 #include "rlx/backend/cpu/fast_ops.h"
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-
 #include "rlx/backend/cpu/fast_attention.h"
 #include "rlx/backend/cpu/fast_convolution.h"
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
-#include "rlx/backend/cpu/fast_loops.h"
+#include "rlx/backend/cpu/fast_halves.h"
 #include "rlx/backend/cpu/fast_pictures.h"
 #include "rlx/backend/cpu/fast_products.h"
 #include "rlx/backend/cpu/fast_rows.h"
+#include "rlx/backend/cpu/fast_tables.h"
 #include "rlx/backend/cpu/fast_windows.h"
-#include "rlx/backend/cpu/onednn.h"
 
 namespace rlx::detail {
 namespace {
@@ -37,136 +33,14 @@ const Activation* activation_of(const Attrs& attrs) {
     if (activation.name == name) return &activation;
   return nullptr;
 }
-// What a kernel has beside its operands.
-struct Tools {
-  OneDnn& onednn;
-  const CpuEngine& engine;
-};
-
-bool fast_batch_norm(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results, Tools /*tools*/) {
-  const auto channels = static_cast<size_t>(inputs[0]->shape()[1]);
-  std::vector<double> scale(channels), shift(channels);
-  for (size_t c = 0; c < channels; ++c) {
-    const auto at = [&](size_t i, double otherwise) {
-      return inputs[i] ? inputs[i]->at(static_cast<int64_t>(c)) : otherwise;
-    };
-    scale[c] = at(1, 1) / std::sqrt(at(4, 1) + attrs.get<double>("epsilon"));
-    shift[c] = at(2, 0) - at(3, 0) * scale[c];
-  }
-  return scale_channels(*inputs[0], scale, shift, results[0]);
-}
-
-bool fast_matmul_integer(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                         std::vector<Tensor>& results, Tools tools) {
-  const auto given = [&](size_t i) { return i < inputs.size() ? inputs[i] : nullptr; };
-  return multiply_bytes(*inputs[0], *inputs[1], given(2), given(3), results[0], tools.onednn);
-}
-
-bool fast_dequantise(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                     std::vector<Tensor>& results, Tools /*tools*/) {
-  return scale_bytes(*inputs[0], *inputs[1], inputs.size() > 2 ? inputs[2] : nullptr, results[0]);
-}
-
-// y = x with a block overwritten: where y has the memory of x, only the block is touched.
-bool fast_write_slice(const Attrs& /*attrs*/, const std::vector<const Tensor*>& inputs,
-                      std::vector<Tensor>& results, Tools /*tools*/) {
-  const Tensor &x = *inputs[0], &update = *inputs[1], &starts = *inputs[2];
-  Tensor& y = results[0];
-  if (y.shape() != x.shape() || update.shape().size() != x.shape().size()) return false;
-  const Shape strides = strides_of(x.shape()), rows = strides_of(update.shape());
-  int64_t offset = 0;
-  for (size_t d = 0; d < strides.size(); ++d) {
-    const int64_t start = starts.integer_at(static_cast<int64_t>(d));
-    if (start < 0 || start > x.shape()[d] - update.shape()[d]) return false;  // for its message
-    offset += start * strides[d];
-  }
-  if (y.count() == 0) return true;
-  std::byte* to = y.mutable_bytes().data();
-  if (to != x.bytes().data()) std::memcpy(to, x.bytes().data(), x.bytes().size());
-  image::StridedCopy(update.shape(), {0, rows}, {offset, strides}, bytes_of(x.dtype()))
-      .run(update.bytes().data(), to);
-  return true;
-}
-
-// True when it did the work; false hands the call to the next implementation.
-using FastOp = bool (*)(const Attrs& attrs, const std::vector<const Tensor*>& inputs,
-                        std::vector<Tensor>& results, Tools tools);
-
-class FastKernel : public image::CallKernel {
- public:
-  FastKernel(FastOp op, const Attrs& attrs, CpuEnginePtr engine)
-      : op_(op), attrs_(attrs), engine_(std::move(engine)) {}
-  bool run(image::CallSite& site) override {
-    inputs_.clear();
-    for (size_t i = 0; i < site.inputs.size(); ++i) {
-      inputs_.push_back(site.in(i));
-    }
-    return op_(attrs_, inputs_, site.results, {onednn_, *engine_});
-  }
-
- private:
-  FastOp op_;
-  const Attrs& attrs_;
-  CpuEnginePtr engine_;
-  std::vector<const Tensor*> inputs_;
-  OneDnn onednn_;
-};
-
-struct Entry {
-  const char* op;
-  FastOp implementation;
-};
-constexpr Entry kFastOps[] = {
-    {"batch_norm", fast_batch_norm},
-    {"dequantise", fast_dequantise},
-    {"matmul_integer", fast_matmul_integer},
-    {"write_slice", fast_write_slice},
-};
-
 using Kernel = std::unique_ptr<image::CallKernel>;
 
-// Kernels of rlx/vector. They read views.
-struct VectorEntry {
-  const char* op;
-  Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine);
-  bool keeps_channels_last = false;  // where its operands have them so
-};
-
-// Those that also run the tile of a call.
+// Kernels that also run the tile of a call.
 struct TiledEntry {
   const char* op;
   Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine,
                  std::unique_ptr<TileProgram> tile);
   bool channels_last = false;  // gives its result so
-};
-
-// What tiles are computed with.
-template <vector::Elementwise::Function vector::Elementwise::*function>
-void tile_unary(const vector::Elementwise& functions, const TileArguments& at) {
-  (functions.*function)(at.x[0], at.y, at.count);
-}
-template <vector::Binary how>
-void tile_binary(const vector::Elementwise& functions, const TileArguments& at) {
-  functions.combine(how, at.x[0], at.steps[0], at.x[1], at.steps[1], at.y, at.count);
-}
-template <vector::Elementwise::Shaped vector::Elementwise::*function, int params>
-void tile_shaped(const vector::Elementwise& functions, const TileArguments& at) {
-  const double second = params > 1 ? at.params[1] : 0;
-  (functions.*function)(at.x[0], static_cast<float>(at.params[0]), static_cast<float>(second), at.y,
-                        at.count);
-}
-// Squares are what models write as powers.
-void tile_pow(const vector::Elementwise& functions, const TileArguments& at) {
-  if (at.steps[1] == 0 && *at.x[1] == 2.0f && at.steps[0] == (at.count > 1))
-    return functions.square(at.x[0], at.y, at.count);
-  for (int64_t i = 0; i < at.count; ++i)
-    at.y[i] = std::pow(at.x[0][i * at.steps[0]], at.x[1][i * at.steps[1]]);
-}
-struct TileEntry {
-  const char* op;
-  TileOp::Run run;
-  TileOp::Run run_on_sums = nullptr;
 };
 
 template <vector::Elementwise::Function vector::Elementwise::*function>
@@ -279,9 +153,9 @@ using vector::Binary, vector::Elementwise, vector::Fold;
 constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
     {"attention", attention},
-    {"average_pool", pool<PoolOptions::Kind::average>, true},
+    {"average_pool", pool<PoolOptions::Kind::average>, true, true},
     {"clip", clip},
-    {"concat", concat, true},
+    {"concat", concat, true, true},
     {"cos", unary<&Elementwise::cos>},
     {"div", binary<Binary::div>},
     {"erf", unary<&Elementwise::erf>},
@@ -295,7 +169,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"log", unary<&Elementwise::log>},
     {"log_softmax", softmax<true>},
     {"max", binary<Binary::max>},
-    {"max_pool", pool<PoolOptions::Kind::highest>, true},
+    {"max_pool", pool<PoolOptions::Kind::highest>, true, true},
     {"mean", reduction<Fold::mean>},
     {"mean_square", reduction<Fold::mean_square>},
     {"min", binary<Binary::min>},
@@ -322,47 +196,9 @@ constexpr TiledEntry kTiledOps[] = {
     {"linear", linear},
     {"matmul", matmul},
 };
-constexpr TileEntry kTileOps[] = {
-    {"abs", tile_unary<&Elementwise::abs>},
-    {"add", tile_binary<Binary::add>},
-    {"clip", tile_shaped<&Elementwise::clamp, 2>},
-    {"cos", tile_unary<&Elementwise::cos>},
-    {"div", tile_binary<Binary::div>},
-    {"erf", tile_unary<&Elementwise::erf>},
-    {"exp", tile_unary<&Elementwise::exp>},
-    {"gelu", tile_unary<&Elementwise::gelu>, tile_unary<&Elementwise::gelu_quick>},
-    {"gelu_tanh", tile_unary<&Elementwise::gelu_tanh>},
-    {"hard_sigmoid", tile_shaped<&Elementwise::hard_sigmoid, 2>},
-    {"hard_swish", tile_unary<&Elementwise::hard_swish>},
-    {"leaky_relu", tile_shaped<&Elementwise::leaky_relu, 1>},
-    {"log", tile_unary<&Elementwise::log>},
-    {"max", tile_binary<Binary::max>},
-    {"min", tile_binary<Binary::min>},
-    {"mul", tile_binary<Binary::mul>},
-    {"neg", tile_unary<&Elementwise::neg>},
-    {"pow", tile_pow},
-    {"reciprocal", tile_unary<&Elementwise::reciprocal>},
-    {"relu", tile_unary<&Elementwise::relu>},
-    {"sigmoid", tile_unary<&Elementwise::sigmoid>},
-    {"silu", tile_unary<&Elementwise::silu>},
-    {"sin", tile_unary<&Elementwise::sin>},
-    {"sqrt", tile_unary<&Elementwise::sqrt>},
-    {"sub", tile_binary<Binary::sub>},
-    {"tanh", tile_unary<&Elementwise::tanh>},
-};
 
-TileOps tile_ops(const image::Implementations& others) {
-  TileOps ops;
-  for (const auto& [name, list] : others)
-    for (const image::Implementation& each : list)
-      if (each.scalar) ops[name].scalar = each.scalar;
-  for (const TileEntry& entry : kTileOps) {
-    TileOp& op = ops[entry.op];
-    op.run = entry.run;
-    op.run_on_sums = entry.run_on_sums;
-    op.is_sum = entry.run == tile_binary<Binary::add>;
-  }
-  return ops;
+std::array<std::span<const VectorEntry>, 5> vector_tables() {
+  return {kVectorOps, number_table(), plane_table(), recurrent_table(), index_table()};
 }
 
 }  // namespace
@@ -370,11 +206,12 @@ TileOps tile_ops(const image::Implementations& others) {
 std::vector<CallTraits> call_traits() {
   std::vector<CallTraits> traits;
   using ChannelsLast = CallTraits::ChannelsLast;
-  for (const VectorEntry& entry : kVectorOps)
-    traits.push_back({.op = entry.op,
-                      .reads_views = true,
-                      .channels_last = entry.keeps_channels_last ? ChannelsLast::if_operands_are
-                                                                 : ChannelsLast::never});
+  for (const std::span<const VectorEntry> entries : vector_tables())
+    for (const VectorEntry& entry : entries)
+      traits.push_back({.op = entry.op,
+                        .reads_views = entry.reads_views,
+                        .channels_last = entry.keeps_channels_last ? ChannelsLast::if_operands_are
+                                                                   : ChannelsLast::never});
   for (const TiledEntry& entry : kTiledOps)
     traits.push_back(
         {.op = entry.op,
@@ -388,14 +225,15 @@ image::Implementations fast_implementations(CpuEnginePtr engine,
                                             const image::Implementations& others) {
   if (!engine) engine = std::make_shared<const CpuEngine>(1);
   image::Implementations table;
-  for (const VectorEntry& entry : kVectorOps)
-    table[entry.op].push_back(
-        {.name = "vector",
-         .reads_views = true,
-         .prepare = [make = entry.make, engine](
-                        const image::Call& call,
-                        const image::Image& image) { return make(call, image, engine); },
-         .stores = entry.keeps_channels_last});
+  for (const std::span<const VectorEntry> entries : vector_tables())
+    for (const VectorEntry& entry : entries)
+      table[entry.op].push_back(
+          {.name = "vector",
+           .reads_views = entry.reads_views,
+           .prepare = [make = entry.make, engine](
+                          const image::Call& call,
+                          const image::Image& image) { return make(call, image, engine); },
+           .stores = entry.keeps_channels_last});
   const auto ops = std::make_shared<const TileOps>(tile_ops(others));
   for (const TiledEntry& entry : kTiledOps)
     table[entry.op].push_back(
@@ -420,15 +258,14 @@ image::Implementations fast_implementations(CpuEnginePtr engine,
        .stores = true});
   for (const char* op : {"conv", "conv_transpose"})
     table[op].push_back(
-        {"fast", false, [engine](const image::Call& call, const image::Image& image) {
+        {.name = "fast", .prepare = [engine](const image::Call& call, const image::Image& image) {
            return convolution(call, image, engine);
          }});
-  for (const Entry& entry : kFastOps)
-    table[entry.op].push_back(
-        {"fast", false,
-         [op = entry.implementation, engine](const image::Call& call, const image::Image&) {
-           return std::make_unique<FastKernel>(op, call.attrs, engine);
-         }});
+  for (auto& [op, list] : table) {
+    if (op == image::kElements) continue;
+    const size_t ours = list.size();
+    for (size_t i = 0; i < ours; ++i) list.push_back(widened(list[i], engine));
+  }
   return table;
 }
 

@@ -1,0 +1,14 @@
+// Norms of [B, C, ..] whose scales belong to channels.
+#pragma once
+
+#include "rlx/backend/cpu/engine.h"
+
+namespace rlx::detail {
+
+// Operands are x, and perhaps gamma, beta, mean and variance.
+std::unique_ptr<image::CallKernel> batch_norm_kernel(CpuEnginePtr engine, double epsilon);
+// Operands are x, and perhaps gamma and beta. 0 groups: each channel is one.
+std::unique_ptr<image::CallKernel> group_norm_kernel(CpuEnginePtr engine, int64_t groups,
+                                                     double epsilon);
+
+}  // namespace rlx::detail

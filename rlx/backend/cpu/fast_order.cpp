@@ -1,0 +1,195 @@
+#include "rlx/backend/cpu/fast_order.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <type_traits>
+
+#include "rlx/backend/cpu/scratch.h"
+
+namespace rlx::detail {
+namespace {
+
+// Rows along an axis, whose elements are `stride` apart.
+struct Rows {
+  int64_t count = 1, length = 1, stride = 1;
+  Rows(const Shape& shape, int64_t axis_given) {
+    const auto axis = static_cast<size_t>(
+        axis_given < 0 ? axis_given + static_cast<int64_t>(shape.size()) : axis_given);
+    for (size_t d = 0; d < shape.size(); ++d) {
+      if (d == axis)
+        length = shape[d];
+      else
+        count *= shape[d];
+      if (d > axis) stride *= shape[d];
+    }
+  }
+  int64_t first(int64_t row) const { return row / stride * stride * length + row % stride; }
+};
+int64_t grain_of(const Rows& rows) {
+  return CpuEngine::kGrain / 4 / std::max<int64_t>(rows.length, 1) + 1;
+}
+
+// Calls f with a null pointer of the element's type; false for dtypes that are not ours.
+template <class F>
+bool by_type(DType dtype, const F& f) {
+  switch (dtype) {
+    case DType::f32:
+      f(static_cast<float*>(nullptr));
+      return true;
+    case DType::i32:
+      f(static_cast<int32_t*>(nullptr));
+      return true;
+    case DType::i64:
+      f(static_cast<int64_t*>(nullptr));
+      return true;
+    default:
+      return false;
+  }
+}
+
+template <class T>
+bool is_nan(T x) {
+  return x != x;
+}
+
+// What is no number comes before all others, and the first such before the rest.
+template <class T, bool highest>
+int64_t extreme_of(const T* x, int64_t length, int64_t stride, bool last) {
+  int64_t best = 0;
+  T champion = x[0];
+  for (int64_t i = 1; i < length; ++i) {
+    const T v = x[i * stride];
+    const bool further = highest ? v > champion : v < champion;
+    if (!further && !(last && v == champion) && !is_nan(v)) continue;
+    if (is_nan(champion) && !(last && is_nan(v))) continue;
+    best = i;
+    champion = v;
+  }
+  return best;
+}
+
+bool run_extreme(const CpuEngine& engine, const ExtremeOptions& options, image::CallSite& site) {
+  const Tensor& x = *site.in(0);
+  Tensor& y = site.results[0];
+  const Rows rows(x.shape(), options.axis);
+  if (rows.length == 0) return false;
+  return by_type(x.dtype(), [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    if (y.count() == 0) return;
+    const T* from = x.data<T>().data();
+    int64_t* to = y.mutable_data<int64_t>().data();
+    engine.team.run(rows.count, grain_of(rows), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row) {
+        const T* first = from + rows.first(row);
+        to[row] = options.highest
+                      ? extreme_of<T, true>(first, rows.length, rows.stride, options.last)
+                      : extreme_of<T, false>(first, rows.length, rows.stride, options.last);
+      }
+    });
+  });
+}
+
+class OrderKernel : public image::CallKernel {
+ public:
+  OrderKernel(CpuEnginePtr engine, OrderOptions options)
+      : engine_(std::move(engine)), options_(options), scratch_(engine_->team.threads()) {}
+
+  bool run(image::CallSite& site) override {
+    const Tensor& x = *site.in(0);
+    Tensor &values = site.results[0], &indices = site.results[1];
+    const Rows from(x.shape(), options_.axis), to(values.shape(), options_.axis);
+    if (from.length >= int64_t{1} << 31) return false;
+    return by_type(x.dtype(), [&](auto* type) {
+      using T = std::remove_pointer_t<decltype(type)>;
+      if (values.count() == 0) return;
+      const T* source = x.data<T>().data();
+      T* sorted = values.mutable_data<T>().data();
+      int64_t* places = indices.mutable_data<int64_t>().data();
+      scratch_.resize(from.length * static_cast<int64_t>(1 + sizeof(T) / sizeof(float)));
+      engine_->team.run(from.count, grain_of(from), [&](int64_t begin, int64_t end) {
+        const Scratch::Part scratch(scratch_);
+        T* keys = reinterpret_cast<T*>(scratch.data());
+        auto* order = reinterpret_cast<int32_t*>(keys + from.length);
+        for (int64_t row = begin; row < end; ++row) {
+          const T* first = source + from.first(row);
+          for (int64_t i = 0; i < from.length; ++i) keys[i] = first[i * from.stride];
+          find_order(keys, order, from.length, to.length);
+          const int64_t place = to.first(row);
+          for (int64_t i = 0; i < to.length; ++i) {
+            sorted[place + i * to.stride] = keys[order[i]];
+            places[place + i * to.stride] = order[i];
+          }
+        }
+      });
+    });
+  }
+
+ private:
+  // The first `wanted`; of equals the first one comes first.
+  template <class T>
+  void find_order(const T* keys, int32_t* order, int64_t length, int64_t wanted) const {
+    std::iota(order, order + length, 0);
+    const auto less = [](T a, T b) { return is_nan(b) ? !is_nan(a) : a < b; };
+    const auto before = [&](int32_t a, int32_t b) {
+      const T x = options_.descending ? keys[b] : keys[a],
+              y = options_.descending ? keys[a] : keys[b];
+      return less(x, y) || (!less(y, x) && a < b);
+    };
+    if (wanted < length / 8)
+      std::partial_sort(order, order + wanted, order + length, before);
+    else
+      std::sort(order, order + length, before);
+  }
+
+  CpuEnginePtr engine_;
+  OrderOptions options_;
+  Scratch scratch_;
+};
+
+template <class T>
+void scan_row(const T* x, T* y, const Rows& rows, const ScanOptions& options) {
+  using Total =
+      std::conditional_t<std::is_floating_point_v<T>, double, std::make_unsigned_t<int64_t>>;
+  Total total = options.multiplies ? 1 : 0;
+  for (int64_t i = 0; i < rows.length; ++i) {
+    const int64_t at = (options.reverse ? rows.length - 1 - i : i) * rows.stride;
+    const Total before = total, next = static_cast<Total>(x[at]);
+    total = options.multiplies ? total * next : total + next;
+    y[at] = static_cast<T>(options.exclusive ? before : total);
+  }
+}
+
+bool run_scan(const CpuEngine& engine, const ScanOptions& options, image::CallSite& site) {
+  const Tensor& x = *site.in(0);
+  Tensor& y = site.results[0];
+  const Rows rows(x.shape(), options.axis);
+  return by_type(x.dtype(), [&](auto* type) {
+    using T = std::remove_pointer_t<decltype(type)>;
+    if (y.count() == 0) return;
+    const T* from = x.data<T>().data();
+    T* to = y.mutable_data<T>().data();
+    engine.team.run(rows.count, grain_of(rows), [&](int64_t begin, int64_t end) {
+      for (int64_t row = begin; row < end; ++row)
+        scan_row(from + rows.first(row), to + rows.first(row), rows, options);
+    });
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<image::CallKernel> extreme_kernel(CpuEnginePtr engine, ExtremeOptions options) {
+  return make_kernel([engine = std::move(engine), options](image::CallSite& site) {
+    return run_extreme(*engine, options, site);
+  });
+}
+std::unique_ptr<image::CallKernel> order_kernel(CpuEnginePtr engine, OrderOptions options) {
+  return std::make_unique<OrderKernel>(std::move(engine), options);
+}
+std::unique_ptr<image::CallKernel> scan_kernel(CpuEnginePtr engine, ScanOptions options) {
+  return make_kernel([engine = std::move(engine), options](image::CallSite& site) {
+    return run_scan(*engine, options, site);
+  });
+}
+
+}  // namespace rlx::detail

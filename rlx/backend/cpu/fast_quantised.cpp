@@ -1,0 +1,278 @@
+#include "rlx/backend/cpu/fast_quantised.h"
+
+#include <algorithm>
+
+#include "rlx/backend/cpu/nest_rows.h"
+
+namespace rlx::detail {
+
+std::optional<vector::Integer> integer_of(DType dtype) {
+  switch (dtype) {
+    case DType::i8:
+      return vector::Integer::i8;
+    case DType::u8:
+    case DType::boolean:
+      return vector::Integer::u8;
+    case DType::i16:
+      return vector::Integer::i16;
+    case DType::u16:
+      return vector::Integer::u16;
+    case DType::i32:
+      return vector::Integer::i32;
+    default:
+      return std::nullopt;
+  }
+}
+
+namespace {
+
+using image::Argument;
+
+// The scales of a row that begins where the nest is.
+struct ScaleOperands {
+  const float* scale;
+  const std::byte* zero;
+  int64_t width;  // of a zero point
+  ScaleOperands(const image::CallSite& site, DType integers)
+      : scale(floats_of(site.inputs[1])),
+        zero(site.inputs.size() > 2 && site.inputs[2].present ? bytes_of(site.inputs[2]) : nullptr),
+        width(bytes_of(integers)) {}
+  vector::Scales at(const std::array<int64_t, Nest::kMostOperands>& at, const Nest& nest) const {
+    const auto& steps = nest.inner().steps;
+    return {scale + at[1], steps[1], zero ? zero + at[2] * width : nullptr, steps[2]};
+  }
+};
+
+bool run_quantise(const CpuEngine& engine, image::CallSite& site) {
+  Tensor& y = site.results[0];
+  const auto integer = integer_of(y.dtype());
+  Nest nest;
+  if (!integer || !is_f32(site.inputs[0]) || !is_f32(site.inputs[1]) ||
+      !nest.make(site.inputs, y.shape()))
+    return false;
+  if (y.count() == 0) return true;
+  const float* x = floats_of(site.inputs[0]);
+  std::byte* to = y.mutable_bytes().data();
+  const ScaleOperands scales(site, y.dtype());
+  each_row(engine, nest, [&](const auto& at, int64_t element, int64_t count) {
+    engine.bytes.quantise(x + at[0], scales.at(at, nest), *integer, to + element * scales.width,
+                          count);
+  });
+  return true;
+}
+
+bool run_dequantise(const CpuEngine& engine, image::CallSite& site) {
+  Tensor& y = site.results[0];
+  const DType from = site.inputs[0].tensor.dtype();
+  const auto integer = integer_of(from);
+  Nest nest;
+  if (!integer || y.dtype() != DType::f32 || !is_f32(site.inputs[1]) ||
+      !nest.make(site.inputs, y.shape()))
+    return false;
+  if (y.count() == 0) return true;
+  const std::byte* x = bytes_of(site.inputs[0]);
+  float* to = y.mutable_data<float>().data();
+  const ScaleOperands scales(site, from);
+  each_row(engine, nest, [&](const auto& at, int64_t element, int64_t count) {
+    engine.bytes.dequantise(*integer, x + at[0] * scales.width, scales.at(at, nest), to + element,
+                            count);
+  });
+  return true;
+}
+
+class ByteProductKernel : public image::CallKernel {
+ public:
+  ByteProductKernel(CpuEnginePtr engine, bool keeps_b)
+      : engine_(std::move(engine)), keeps_b_(keeps_b) {}
+
+  bool run(image::CallSite& site) override {
+    const Argument &a = site.inputs[0], &b = site.inputs[1];
+    Tensor& result = site.results[0];
+    if (!has_few_axes(a) || !has_few_axes(b)) return false;
+    if (result.count() == 0) return true;
+    const Steps a_steps(a), b_steps(b);
+    const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
+    rows_ = a.shape[a_last - 1];
+    columns_ = result.shape().back();
+    inner_ = a.shape[a_last];
+    int64_t matrices = result.count() / (rows_ * columns_);
+    const bool one_b = count(b.shape) == inner_ * columns_;
+    if (one_b && !a.is_view && count(a.shape) == rows_ * matrices * inner_) {
+      rows_ *= matrices;
+      matrices = 1;
+    }
+    vector::ByteMatrix left{bytes_of(a), a.tensor.dtype() == DType::i8, a_steps[a_last - 1],
+                            a_steps[a_last]},
+        right{bytes_of(b), b.tensor.dtype() == DType::i8, b_steps[b_last - 1], b_steps[b_last]};
+    if (!take_zeros(site, left.is_signed, right.is_signed)) return false;
+    const std::byte *a_data = bytes_of(a), *b_data = bytes_of(b);
+    int32_t* c = result.mutable_data<int32_t>().data();
+    for (int64_t i = 0; i < matrices; ++i) {
+      left.data = a_data + start_of(a, a_steps, result.shape(), i);
+      right.data = b_data + start_of(b, b_steps, result.shape(), i);
+      if (!one_b || i == 0) pack(right, one_b && keeps_b_ ? &b.tensor : nullptr);
+      multiply(left, c + i * rows_ * columns_);
+    }
+    return true;
+  }
+
+ private:
+  // Where the matrices of a batch begin, in an operand whose batch dims broadcast to the result's.
+  static int64_t start_of(const Argument& x, const Steps& steps, const Shape& result,
+                          int64_t index) {
+    const size_t own = x.shape.size() - 2, axes = result.size() - 2;
+    int64_t start = 0;
+    for (size_t d = axes; d-- > 0; index /= result[d])
+      if (d + own >= axes && x.shape[d + own - axes] != 1)
+        start += index % result[d] * steps[d + own - axes];
+    return start;
+  }
+
+  // False where they differ from matrix to matrix.
+  bool take_zeros(const image::CallSite& site, bool a_signed, bool b_signed) {
+    const auto read = [&](size_t i, int64_t most, int32_t shift, int64_t padded,
+                          std::vector<int32_t>& zeros) {
+      const bool given = i < site.inputs.size() && site.inputs[i].present;
+      const int64_t number = given ? count(site.inputs[i].shape) : 0;
+      if (given && ((number != 1 && number != most) || site.inputs[i].is_view)) return false;
+      zeros.assign(static_cast<size_t>(number > 1 ? std::max(number, padded) : padded), shift);
+      for (size_t k = 0; given && k < zeros.size(); ++k) {
+        const auto at = number == 1 ? 0 : static_cast<int64_t>(k);
+        if (at < number)
+          zeros[k] = static_cast<int32_t>(site.inputs[i].tensor.integer_at(at)) + shift;
+      }
+      return true;
+    };
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    return read(2, rows_, gemm.a_shift(a_signed), 1, a_zeros_) &&
+           read(3, columns_, gemm.b_shift(b_signed), gemm.panels(columns_) * gemm.panel_columns,
+                b_zeros_);
+  }
+
+  void pack(const vector::ByteMatrix& b, const Tensor* kept) {
+    if (kept && kept->mark() == mark_) return;
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    packed_.resize(static_cast<size_t>(gemm.packed_words(inner_, columns_)));
+    sums_.resize(static_cast<size_t>(gemm.panels(columns_) * gemm.panel_columns));
+    engine_->team.run(gemm.panels(columns_), CpuEngine::kGrain / (inner_ * 16 + 1) + 1,
+                      [&](int64_t begin, int64_t end) {
+                        gemm.pack(b, inner_, columns_, {begin, end}, packed_.data(), sums_.data());
+                      });
+    mark_ = kept ? kept->mark() : Tensor::Mark();
+  }
+
+  void multiply(const vector::ByteMatrix& a, int32_t* c) {
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    const bool has_b_zeros =
+        std::any_of(b_zeros_.begin(), b_zeros_.end(), [](int32_t zero) { return zero != 0; });
+    left_.resize(static_cast<size_t>(rows_ * gemm.words(inner_)));
+    left_sums_.resize(static_cast<size_t>(rows_));
+    engine_->team.run(rows_, CpuEngine::kGrain / (inner_ + 1) + 1, [&](int64_t begin, int64_t end) {
+      gemm.take_rows(a, inner_, {begin, end}, left_.data(),
+                     has_b_zeros ? left_sums_.data() : nullptr);
+    });
+    const vector::ByteProduct product{.rows = rows_,
+                                      .columns = columns_,
+                                      .inner = inner_,
+                                      .a = left_.data(),
+                                      .a_sums = left_sums_.data(),
+                                      .b = packed_.data(),
+                                      .b_sums = sums_.data(),
+                                      .a_zero = a_zeros_.data(),
+                                      .a_zero_step = a_zeros_.size() > 1 ? 1 : 0,
+                                      .b_zero = has_b_zeros ? b_zeros_.data() : nullptr,
+                                      .c = c,
+                                      .c_row = columns_};
+    vector::multiply(product, gemm, engine_->team);
+  }
+
+  CpuEnginePtr engine_;
+  bool keeps_b_;
+  int64_t rows_ = 0, columns_ = 0, inner_ = 0;
+  std::vector<uint32_t> packed_, left_;
+  std::vector<int32_t> sums_, left_sums_, a_zeros_, b_zeros_;
+  Tensor::Mark mark_;  // of the b that is packed
+};
+
+// Panels of w transposed, as floats.
+struct BlockPanels {
+  const vector::Bytes& code;
+  const int8_t* w;
+  const float* scales;
+  int64_t inner, block;
+  static void read(const void* context, vector::Range inner, vector::Range columns, int64_t panel,
+                   float* to) {
+    const auto& self = *static_cast<const BlockPanels*>(context);
+    constexpr int64_t kPart = 64;
+    float row[kPart];
+    for (int64_t j = 0; j < panel; ++j) {
+      const int64_t column = columns.begin + j;
+      for (int64_t k = inner.begin; k < inner.end;) {
+        const int64_t end = std::min({inner.end, k + kPart, (k / self.block + 1) * self.block});
+        if (column < columns.end)
+          self.code.dequantise(vector::Integer::i8, self.w + column * self.inner + k,
+                               {.scale = self.scales + (column * self.inner + k) / self.block}, row,
+                               end - k);
+        else
+          std::fill(row, row + (end - k), 0.0f);
+        for (int64_t i = k; i < end; ++i) to[(i - inner.begin) * panel + j] = row[i - k];
+        k = end;
+      }
+    }
+  }
+};
+
+bool run_block_product(const CpuEngine& engine, int64_t block, image::CallSite& site) {
+  const Tensor &x = *site.in(0), &w = *site.in(1), &scales = *site.in(2);
+  Tensor& y = site.results[0];
+  if (x.dtype() != DType::f32 || scales.dtype() != DType::f32 || y.dtype() != DType::f32)
+    return false;
+  if (y.count() == 0) return true;
+  const int64_t columns = w.shape()[0], inner = w.shape()[1], rows = y.count() / columns;
+  const BlockPanels panels{engine.bytes, w.data<int8_t>().data(), scales.data<float>().data(),
+                           inner, block};
+  const float* from = x.data<float>().data();
+  float* to = y.mutable_data<float>().data();
+  constexpr int64_t kLongest = 4096;  // products are summed as f32
+  if (rows < engine.gemm.tile_rows || inner > kLongest) {
+    engine.team.run(columns, CpuEngine::kGrain / (inner + 1) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t j = begin; j < end; ++j)
+        for (int64_t r = 0; r < rows; ++r)
+          to[r * columns + j] = engine.bytes.dot(from + r * inner, panels.w + j * inner,
+                                                 panels.scales + j * (inner / block), block, inner);
+    });
+    return true;
+  }
+  vector::multiply(vector::Product{.rows = rows,
+                                   .columns = columns,
+                                   .inner = inner,
+                                   .a = {from, inner, 1},
+                                   .read_b = BlockPanels::read,
+                                   .read_context = &panels,
+                                   .c = to,
+                                   .c_row = columns},
+                   engine.gemm, engine.team);
+  return true;
+}
+
+}  // namespace
+
+std::unique_ptr<image::CallKernel> block_product_kernel(CpuEnginePtr engine, int64_t block) {
+  return make_kernel([engine = std::move(engine), block](image::CallSite& site) {
+    return run_block_product(*engine, block, site);
+  });
+}
+std::unique_ptr<image::CallKernel> quantise_kernel(CpuEnginePtr engine) {
+  return make_kernel(
+      [engine = std::move(engine)](image::CallSite& site) { return run_quantise(*engine, site); });
+}
+std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine) {
+  return make_kernel([engine = std::move(engine)](image::CallSite& site) {
+    return run_dequantise(*engine, site);
+  });
+}
+std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b) {
+  return std::make_unique<ByteProductKernel>(std::move(engine), keeps_b);
+}
+
+}  // namespace rlx::detail

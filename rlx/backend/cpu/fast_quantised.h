@@ -1,0 +1,23 @@
+// Numbers kept as bytes: quantise, dequantise, and products of bytes summed in i32.
+#pragma once
+
+#include "rlx/backend/cpu/engine.h"
+
+namespace rlx::detail {
+
+// Operands are x, scale, and perhaps a zero point; both broadcast to x. x is no view.
+std::unique_ptr<image::CallKernel> quantise_kernel(CpuEnginePtr engine);
+std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine);
+
+// Operands are a, b, and perhaps zero points of a's rows and of b's columns. b is packed once where
+// it is kept.
+std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b);
+
+// Operands are x, w as i8 in blocks along its rows, and a scale for each block: x times w
+// transposed.
+std::unique_ptr<image::CallKernel> block_product_kernel(CpuEnginePtr engine, int64_t block);
+
+// None where numbers of the dtype are not integers of up to 32 bits.
+std::optional<vector::Integer> integer_of(DType dtype);
+
+}  // namespace rlx::detail

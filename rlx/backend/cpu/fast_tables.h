@@ -1,0 +1,26 @@
+// Parts of the table of fast implementations, by family: fast_ops.cpp joins them.
+#pragma once
+
+#include <span>
+
+#include "rlx/backend/cpu/tile_program.h"
+
+namespace rlx::detail {
+
+struct VectorEntry {
+  const char* op;
+  std::unique_ptr<image::CallKernel> (*make)(const image::Call& call, const image::Image& image,
+                                             const CpuEnginePtr& engine);
+  bool reads_views = true;
+  bool keeps_channels_last = false;  // where its operands have them so
+};
+
+std::span<const VectorEntry> number_table();  // quantised numbers, products of bytes, casts
+std::span<const VectorEntry> recurrent_table();
+std::span<const VectorEntry> index_table();  // by order, by indices, by place
+std::span<const VectorEntry> plane_table();  // [B, C, ..] by channel or by plane
+
+// What tiles are computed with. `others` has what users brought: functions of single elements.
+TileOps tile_ops(const image::Implementations& others);
+
+}  // namespace rlx::detail

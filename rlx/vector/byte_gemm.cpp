@@ -1,0 +1,219 @@
+#include "rlx/vector/byte_gemm.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "rlx/vector/byte_gemm.cpp"
+#include "rlx/vector/each_isa.h"
+#include "rlx/vector/simd.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace rlx::vector::HWY_NAMESPACE {
+namespace {
+
+constexpr int kTileRows = kRegisters == 32 ? 8 : 4, kTileVectors = 3;
+constexpr int64_t kPanel = kTileVectors * kLanes;
+
+// Two numbers of 16 bits in a word.
+struct Pairs {
+  using Left = int16_t;
+  using Right = int16_t;
+  static constexpr int64_t in_word = 2;
+  static HWY_INLINE I more(I sums, I a, I b) {
+#if defined(RLX_HIGHWAY) && HWY_TARGET == HWY_AVX3
+    return sums + I{_mm512_madd_epi16(a.raw, b.raw)};
+#elif defined(RLX_HIGHWAY) && HWY_TARGET == HWY_AVX2
+    return sums + I{_mm256_madd_epi16(a.raw, b.raw)};
+#elif defined(RLX_HIGHWAY) && HWY_TARGET == HWY_SSE4
+    return sums + I{_mm_madd_epi16(a.raw, b.raw)};
+#else
+    const I low = multiply(shift_right<16>(shift_left<16>(a)), shift_right<16>(shift_left<16>(b)));
+    return sums + low + multiply(shift_right<16>(a), shift_right<16>(b));
+#endif
+  }
+};
+
+#if defined(RLX_HIGHWAY) && HWY_TARGET == HWY_AVX3 && defined(__GNUC__)
+#define RLX_BYTES_BY_FOURS
+// Four bytes in a word, those of a without a sign.
+struct Fours {
+  using Left = uint8_t;
+  using Right = int8_t;
+  static constexpr int64_t in_word = 4;
+  static HWY_INLINE I more(I sums, I a, I b) {
+    // The instruction has a flag of its own, which this set is not compiled with.
+    asm("vpdpbusd %2, %1, %0" : "+v"(sums.raw) : "v"(a.raw), "v"(b.raw));
+    return sums;
+  }
+};
+#endif
+
+template <class Words>
+void pack(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uint32_t* packed,
+          int32_t* sums) {
+  using T = typename Words::Right;
+  const int64_t words = (inner + Words::in_word - 1) / Words::in_word;
+  const int shift = Words::in_word == 4 && !b.is_signed ? -128 : 0;
+  for (int64_t p = panels.begin; p < panels.end; ++p) {
+    T* to = reinterpret_cast<T*>(packed + p * kPanel * words);
+    int32_t* sum = sums + p * kPanel;
+    std::fill(to, to + words * kPanel * Words::in_word, T{0});
+    std::fill(sum, sum + kPanel, 0);
+    const int64_t here = std::min(kPanel, columns - p * kPanel);
+    for (int64_t k = 0; k < inner; ++k)
+      for (int64_t j = 0; j < here; ++j) {
+        const int64_t at = k * b.row + (p * kPanel + j) * b.column;
+        const int number = (b.is_signed ? static_cast<const int8_t*>(b.data)[at]
+                                        : static_cast<const uint8_t*>(b.data)[at]) +
+                           shift;
+        to[(k / Words::in_word * kPanel + j) * Words::in_word + k % Words::in_word] =
+            static_cast<T>(number);
+        sum[j] += number;
+      }
+  }
+}
+
+template <class Words>
+void take_rows(const ByteMatrix& a, int64_t inner, Range rows, uint32_t* to, int32_t* sums) {
+  using T = typename Words::Left;
+  const int64_t words = (inner + Words::in_word - 1) / Words::in_word;
+  const int shift = Words::in_word == 4 && a.is_signed ? 128 : 0;
+  for (int64_t r = rows.begin; r < rows.end; ++r) {
+    T* row = reinterpret_cast<T*>(to + r * words);
+    const auto* bytes = static_cast<const uint8_t*>(a.data) + r * a.row;
+    if (sizeof(T) == 1 && a.column == 1 && !a.is_signed)
+      std::memcpy(row, bytes, static_cast<size_t>(inner));
+    else
+      for (int64_t k = 0; k < inner; ++k) {
+        const uint8_t byte = bytes[k * a.column];
+        row[k] = static_cast<T>((a.is_signed ? static_cast<int8_t>(byte) : byte) + shift);
+      }
+    std::fill(row + inner, row + words * Words::in_word, T{0});
+    if (!sums) continue;
+    int32_t sum = 0;
+    for (int64_t k = 0; k < inner; ++k) sum += row[k];
+    sums[r] = sum;
+  }
+}
+
+// What the zero points take off the sums of one row; wraps as the sums do.
+struct RowZeros {
+  I a_zero, rest;  // rest: the sum of the row, less a_zero for each product
+  RowZeros(const ByteProduct& p, int64_t row) {
+    const uint32_t zero = p.a_zero ? static_cast<uint32_t>(p.a_zero[row * p.a_zero_step]) : 0u;
+    const uint32_t sum = p.b_zero ? static_cast<uint32_t>(p.a_sums[row]) : 0u;
+    a_zero = set_int(static_cast<int32_t>(zero));
+    rest = set_int(static_cast<int32_t>(sum - zero * static_cast<uint32_t>(p.inner)));
+  }
+};
+
+template <class Words, int rows, int vectors>
+HWY_NOINLINE void run_tile(const ByteProduct& p, int64_t row, int64_t panel, int64_t words) {
+  // So few sums would wait for each other: several of each, added at the end.
+  constexpr int chains = rows == 1 ? 4 : 1;
+  I sums[chains][rows][vectors];
+  for (auto& chain : sums)
+    for (auto& each : chain)
+      for (I& x : each) x = set_int(0);
+  const auto* a = reinterpret_cast<const int32_t*>(p.a) + row * words;
+  const auto* b = reinterpret_cast<const int32_t*>(p.b) + panel * kPanel * words;
+  int64_t k = 0;
+  for (; k + chains <= words; k += chains)
+#pragma GCC unroll 4
+    for (int i = 0; i < chains; ++i, b += kPanel) {
+      I right[vectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) right[v] = load_integers(b + v * kLanes);
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; ++r) {
+        const I left = set_int(a[r * words + k + i]);
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v)
+          sums[i][r][v] = Words::more(sums[i][r][v], left, right[v]);
+      }
+    }
+  for (; k < words; ++k, b += kPanel)
+    for (int r = 0; r < rows; ++r)
+      for (int v = 0; v < vectors; ++v)
+        sums[0][r][v] =
+            Words::more(sums[0][r][v], set_int(a[r * words + k]), load_integers(b + v * kLanes));
+  const int64_t column = panel * kPanel;
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r) {
+    const RowZeros zeros(p, row + r);
+    int32_t* c = p.c + (row + r) * p.c_row + column;
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) {
+      const int64_t at = column + v * kLanes, left = p.columns - at;
+      I x = sums[0][r][v];
+      for (int i = 1; i < chains; ++i) x = x + sums[i][r][v];
+      x = x - multiply(zeros.a_zero, load_integers(p.b_sums + at));
+      if (p.b_zero) x = x - multiply(load_integers(p.b_zero + at), zeros.rest);
+      if (left >= kLanes) {
+        store_integers(x, c + v * kLanes);
+      } else {
+        int32_t part[kLanes];
+        store_integers(x, part);
+        copy_elements(part, c + v * kLanes, left);
+      }
+    }
+  }
+}
+
+template <class Words, int rows>
+void run_rows(const ByteProduct& p, int64_t row, int64_t panel, int64_t words) {
+  const int64_t vectors = (std::min(kPanel, p.columns - panel * kPanel) + kLanes - 1) / kLanes;
+  if (vectors == 3) return run_tile<Words, rows, 3>(p, row, panel, words);
+  if (vectors == 2) return run_tile<Words, rows, 2>(p, row, panel, words);
+  run_tile<Words, rows, 1>(p, row, panel, words);
+}
+
+template <class Words>
+void run(const ByteProduct& p, Range rows, Range panels) {
+  const int64_t words = (p.inner + Words::in_word - 1) / Words::in_word;
+  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+    int64_t r = rows.begin;
+    for (; r + kTileRows <= rows.end; r += kTileRows)
+      run_rows<Words, kTileRows>(p, r, panel, words);
+    for (; r + 2 <= rows.end; r += 2) run_rows<Words, 2>(p, r, panel, words);
+    if (r < rows.end) run_rows<Words, 1>(p, r, panel, words);
+  }
+}
+
+template <class Words>
+ByteGemm made() {
+  return {.panel_columns = kPanel,
+          .tile_rows = kTileRows,
+          .in_word = Words::in_word,
+          .pack = pack<Words>,
+          .take_rows = take_rows<Words>,
+          .run = run<Words>};
+}
+ByteGemm make() { return made<Pairs>(); }
+#ifdef RLX_BYTES_BY_FOURS
+ByteGemm make_by_fours() { return made<Fours>(); }
+#undef RLX_BYTES_BY_FOURS
+#endif
+
+}  // namespace
+}  // namespace rlx::vector::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace rlx::vector {
+
+#if defined(RLX_HIGHWAY) && HWY_ARCH_X86 && defined(__GNUC__)
+bool multiplies_bytes() {
+  return best_isa() == Isa::avx512 && __builtin_cpu_supports("avx512vnni");
+}
+ByteGemm byte_gemm(Isa isa, bool by_fours) {
+  if (by_fours && isa == Isa::avx512) return N_AVX3::make_by_fours();
+  return RLX_OF_ISA(isa, make);
+}
+#else
+bool multiplies_bytes() { return false; }
+ByteGemm byte_gemm(Isa isa, bool /*by_fours*/) { return RLX_OF_ISA(isa, make); }
+#endif
+
+}  // namespace rlx::vector
+#endif
