@@ -129,15 +129,19 @@ Kernel linear(const image::Call& call, const image::Image& image, const CpuEngin
                         std::move(tile));
 }
 
+using MakePicture = std::unique_ptr<image::CallKernel> (*)(CpuEnginePtr engine, const Attrs& attrs,
+                                                           PictureOptions options,
+                                                           std::unique_ptr<TileProgram> tile);
+template <MakePicture make>
 Kernel picture_convolution(const image::Call& call, const image::Image& image,
                            const CpuEnginePtr& engine, std::unique_ptr<TileProgram> tile) {
   const Activation* activation = activation_of(call.attrs);
   if (!activation) return nullptr;
-  return picture_convolution_kernel(engine, call.attrs,
-                                    {.keeps_weights = is_kept(call, 1, image),
-                                     .has_bias = has_own(call, 2),
-                                     .activation = activation->function},
-                                    std::move(tile));
+  return make(engine, call.attrs,
+              {.keeps_weights = is_kept(call, 1, image),
+               .has_bias = has_own(call, 2),
+               .activation = activation->function},
+              std::move(tile));
 }
 
 // Reads no views: oneDNN has an order of its own.
@@ -192,7 +196,8 @@ constexpr VectorEntry kVectorOps[] = {
 };
 
 constexpr TiledEntry kTiledOps[] = {
-    {"conv", picture_convolution, true},
+    {"conv", picture_convolution<picture_convolution_kernel>, true},
+    {"conv_transpose", picture_convolution<picture_transposed_kernel>, true},
     {"linear", linear},
     {"matmul", matmul},
 };

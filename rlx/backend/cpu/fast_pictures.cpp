@@ -18,6 +18,11 @@ struct Picture {
   int64_t width() const { return shape.back(); }
 };
 
+// Of single places, or of one channel, there is but one order.
+bool lies_channels_last(const image::CallSite& site, const Picture& result) {
+  return !site.stored.empty() || result.channels() == 1 || result.height() * result.width() == 1;
+}
+
 vector::Windows windows_of(const ConvolutionWindow& window, const Picture& x, const Shape& w,
                            const Picture& y) {
   vector::Windows made;
@@ -34,6 +39,49 @@ vector::Windows windows_of(const ConvolutionWindow& window, const Picture& x, co
   made.x = axis(axes - 1, x.width(), y.width());
   return made;
 }
+
+// What is done to parts of the result as they are finished.
+struct Finish {
+  vector::Elementwise::Function function;
+  const TileProgram* tile;
+  float* y;
+  int64_t y_pixel;
+  static void run(const void* context, vector::Range pixels, vector::Range channels) {
+    const auto& self = *static_cast<const Finish*>(context);
+    if (self.function)
+      for (int64_t i = pixels.begin; i < pixels.end; ++i) {
+        float* at = self.y + i * self.y_pixel + channels.begin;
+        self.function(at, at, channels.count());
+      }
+    if (self.tile) self.tile->run(pixels, channels);
+  }
+};
+
+// Floats made of the weights, kept while those are the same; they begin at a line of the cache.
+class Packed {
+ public:
+  // Calls make(to) where there are others than before.
+  template <class Make>
+  const float* get(const Argument& w, bool is_kept, int way, int64_t size, const Make& make) {
+    const Tensor::Mark mark = w.tensor.mark();
+    if (is_kept && mark == mark_ && way == way_) return begin();
+    data_.resize(static_cast<size_t>(size + 16));
+    make(begin());
+    mark_ = mark;
+    way_ = way;
+    return begin();
+  }
+
+ private:
+  float* begin() {
+    constexpr uintptr_t kLine = 64;
+    const auto at = reinterpret_cast<uintptr_t>(data_.data());
+    return data_.data() + (kLine - at % kLine) % kLine / sizeof(float);
+  }
+  std::vector<float> data_;
+  Tensor::Mark mark_;
+  int way_ = -1;
+};
 
 class PictureConvolution : public image::CallKernel {
  public:
@@ -93,22 +141,6 @@ class PictureConvolution : public image::CallKernel {
   }
 
  private:
-  struct Finish {
-    vector::Elementwise::Function function;
-    const TileProgram* tile;
-    float* y;
-    int64_t y_pixel;
-    static void run(const void* context, vector::Range pixels, vector::Range channels) {
-      const auto& self = *static_cast<const Finish*>(context);
-      if (self.function)
-        for (int64_t i = pixels.begin; i < pixels.end; ++i) {
-          float* at = self.y + i * self.y_pixel + channels.begin;
-          self.function(at, at, channels.count());
-        }
-      if (self.tile) self.tile->run(pixels, channels);
-    }
-  };
-
   void compute(const vector::Conv& conv, const vector::ConvFunctions& functions) {
     constexpr int64_t kWorth = int64_t{1} << 18;  // products that are worth a thread
     const int64_t work = conv.size.pixels() * conv.size.outputs * conv.size.inner();
@@ -131,20 +163,13 @@ class PictureConvolution : public image::CallKernel {
 
   const float* packed(const Argument& w, const vector::ConvSize& size, vector::ConvWay way) {
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
-    const Tensor::Mark mark = w.tensor.mark();
-    if (options_.keeps_weights && mark == mark_ && way == way_) return aligned();
-    packed_.resize(static_cast<size_t>(functions.packed_size(size) + 16));
-    engine_->team.run(functions.panels(size), 4, [&](int64_t begin, int64_t end) {
-      functions.pack(size, floats_of(w), {begin, end}, aligned());
-    });
-    mark_ = mark;
-    way_ = way;
-    return aligned();
-  }
-  float* aligned() {
-    constexpr uintptr_t kLine = 64;
-    const auto at = reinterpret_cast<uintptr_t>(packed_.data());
-    return packed_.data() + (kLine - at % kLine) % kLine / sizeof(float);
+    return packed_.get(w, options_.keeps_weights, static_cast<int>(way),
+                       functions.packed_size(size), [&](float* to) {
+                         engine_->team.run(functions.panels(size), 4,
+                                           [&](int64_t begin, int64_t end) {
+                                             functions.pack(size, floats_of(w), {begin, end}, to);
+                                           });
+                       });
   }
 
   CpuEnginePtr engine_;
@@ -153,9 +178,87 @@ class PictureConvolution : public image::CallKernel {
   std::unique_ptr<TileProgram> tile_;
   std::optional<ConvolutionWindow> window_;
   std::vector<float> scratch_;
-  std::vector<float> packed_;  // the weights when they had this mark, for this way
-  Tensor::Mark mark_;
-  std::optional<vector::ConvWay> way_;
+  Packed packed_;
+};
+
+class PictureTransposed : public image::CallKernel {
+ public:
+  PictureTransposed(CpuEnginePtr engine, const Attrs& attrs, PictureOptions options,
+                    std::unique_ptr<TileProgram> tile)
+      : engine_(std::move(engine)), attrs_(attrs), options_(options), tile_(std::move(tile)) {}
+
+  bool run(image::CallSite& site) override {
+    const Argument &x = site.inputs[0], &w = site.inputs[1];
+    const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
+    Tensor& result = site.results[0];
+    const Shape& shape = site.stored.empty() ? result.shape() : site.stored[0].shape;
+    if (x.shape.size() != 4 || !is_f32(x) || !is_f32(w) || w.is_view ||
+        result.dtype() != DType::f32 || (bias && (!is_f32(*bias) || bias->is_view)))
+      return false;
+    if (!window_) window_ = window_of(attrs_, 2);
+    const Picture from{x.shape}, to{shape};
+    if (!window_ || !lies_channels_last(site, to) || !is_apart(w.shape, from, to) ||
+        (tile_ && !tile_->place(site, 1)))
+      return false;
+    if (result.count() == 0) return true;
+    const Steps steps(x);
+    if (count(x.shape) == 0 || (steps[1] != 1 && from.channels() != 1)) return false;
+    const TileProgram::Start start =
+        bias ? TileProgram::Start{floats_of(*bias), 0} : TileProgram::Start{};
+    const int64_t outputs = to.channels(), inputs = from.channels(), width = to.width();
+    const int64_t taps = w.shape[2] * w.shape[3];
+    const vector::Gemm& gemm = engine_->gemm;
+    const int64_t size = gemm.packed_size(inputs, outputs), panels = gemm.panels(outputs);
+    const float* packed = packed_.get(w, options_.keeps_weights, 0, size * taps, [&](float* made) {
+      for (int64_t tap = 0; tap < taps; ++tap)
+        gemm.pack({floats_of(w) + tap, outputs * taps, taps}, inputs, outputs, {0, panels},
+                  made + tap * size);
+    });
+    float* y = result.mutable_data<float>().data();
+    const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
+                        tile_.get(), y, outputs};
+    const int64_t down = window_->strides[0], right = window_->strides[1];
+    // A row of x makes as many rows of y as its window is high.
+    engine_->team.run(x.shape[0] * from.height(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i % from.height();
+        const float* pixels = floats_of(x) + i / from.height() * steps[0] + row * steps[2];
+        const int64_t first = i * down * width;  // pixel of y
+        for (int64_t tap = 0; tap < taps; ++tap) {
+          const int64_t at = first + tap / right * width + tap % right;
+          gemm.run({.rows = from.width(),
+                    .columns = outputs,
+                    .inner = inputs,
+                    .a = {pixels, steps[3], 1},
+                    .packed_b = packed + tap * size,
+                    .c = y + at * outputs,
+                    .c_row = right * outputs,
+                    .start = start.data},
+                   {0, from.width()}, {0, panels});
+        }
+        if (finish.function || finish.tile)
+          Finish::run(&finish, {first, first + down * width}, {0, outputs});
+      }
+    });
+    return true;
+  }
+
+ private:
+  // Windows as wide and high as their steps, without padding.
+  bool is_apart(const Shape& w, const Picture& from, const Picture& to) const {
+    const Shape &strides = window_->strides, &pads = window_->pads_before;
+    return window_->transposed && window_->groups == 1 && w[2] == strides[0] &&
+           w[3] == strides[1] && window_->dilations[0] == 1 && window_->dilations[1] == 1 &&
+           pads[0] == 0 && pads[1] == 0 && to.height() == from.height() * strides[0] &&
+           to.width() == from.width() * strides[1];
+  }
+
+  CpuEnginePtr engine_;
+  const Attrs& attrs_;
+  const PictureOptions options_;
+  std::unique_ptr<TileProgram> tile_;
+  std::optional<ConvolutionWindow> window_;
+  Packed packed_;
 };
 
 }  // namespace
@@ -165,6 +268,13 @@ std::unique_ptr<image::CallKernel> picture_convolution_kernel(CpuEnginePtr engin
                                                               PictureOptions options,
                                                               std::unique_ptr<TileProgram> tile) {
   return std::make_unique<PictureConvolution>(std::move(engine), attrs, options, std::move(tile));
+}
+
+std::unique_ptr<image::CallKernel> picture_transposed_kernel(CpuEnginePtr engine,
+                                                             const Attrs& attrs,
+                                                             PictureOptions options,
+                                                             std::unique_ptr<TileProgram> tile) {
+  return std::make_unique<PictureTransposed>(std::move(engine), attrs, options, std::move(tile));
 }
 
 }  // namespace rlx::detail

@@ -17,4 +17,11 @@ std::unique_ptr<image::CallKernel> picture_convolution_kernel(CpuEnginePtr engin
                                                               PictureOptions options,
                                                               std::unique_ptr<TileProgram> tile);
 
+// The same of transposed ones whose windows meet each pixel of the result once: a product of the
+// pixels with each tap.
+std::unique_ptr<image::CallKernel> picture_transposed_kernel(CpuEnginePtr engine,
+                                                             const Attrs& attrs,
+                                                             PictureOptions options,
+                                                             std::unique_ptr<TileProgram> tile);
+
 }  // namespace rlx::detail

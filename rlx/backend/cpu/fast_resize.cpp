@@ -128,12 +128,15 @@ class ResizeKernel : public image::CallKernel {
         scratch_(engine_->team.threads()) {}
 
   bool run(image::CallSite& site) override {
-    const Tensor& x = *site.in(0);
+    const image::Argument& given = site.inputs[0];
     Tensor& y = site.results[0];
-    if (x.dtype() != DType::f32 || x.shape().empty()) return false;
+    if (!is_f32(given) || given.shape.empty()) return false;
     if (y.count() == 0) return true;
-    if (!find_taps(x.shape(), y.shape())) return false;
-    const float* from = x.data<float>().data();
+    if (!find_taps(given.shape, site.stored.empty() ? y.shape() : site.stored[0].shape))
+      return false;
+    if (!site.stored.empty()) return repeat_pixels(site);
+    std::optional<image::Argument> copy;
+    const float* from = floats_of(without_view(given, *engine_, copy));
     float* to = y.mutable_data<float>().data();
     const int64_t in_plane = rows_.in * columns_.in, out_plane = rows_.out * columns_.out;
     // Parts of planes, so that few of them are shared too.
@@ -181,6 +184,31 @@ class ResizeKernel : public image::CallKernel {
         return false;
     }
     return found_ = true;
+  }
+
+  // The nearest pixels [batch, channels, height, width] whose channels lie innermost.
+  bool repeat_pixels(image::CallSite& site) {
+    const image::Argument& x = site.inputs[0];
+    const Steps steps(x);
+    if (x.shape.size() != 4 || steps[1] != 1 || rows_.taps > 1 || columns_.taps > 1) return false;
+    const auto place = [](const AxisTaps& axis, int64_t i) {
+      return axis.repeats == 1 ? i : axis.places[static_cast<size_t>(i)];
+    };
+    const int64_t channels = x.shape[1];
+    const float* from = floats_of(x);
+    float* to = site.results[0].mutable_data<float>().data();
+    engine_->team.run(x.shape[0] * rows_.out, CpuEngine::kGrain / (columns_.out * channels) + 1,
+                      [&](int64_t begin, int64_t end) {
+                        for (int64_t i = begin; i < end; ++i) {
+                          const float* row = from + i / rows_.out * steps[0] +
+                                             place(rows_, i % rows_.out) * steps[2];
+                          float* pixel = to + i * columns_.out * channels;
+                          for (int64_t j = 0; j < columns_.out; ++j, pixel += channels)
+                            std::memcpy(pixel, row + place(columns_, j) * steps[3],
+                                        static_cast<size_t>(channels) * sizeof(float));
+                        }
+                      });
+    return true;
   }
 
   void run_rows(const float* x, float* y, int64_t begin, int64_t end, float* mixed) const {

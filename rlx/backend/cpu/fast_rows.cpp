@@ -135,16 +135,44 @@ struct Runs {
   }
 };
 
+// The axes of a view in the order of memory, where it is all of a dense tensor and the axes that
+// are kept do not change places; none otherwise.
+std::optional<std::vector<size_t>> memory_order(const image::Argument& x,
+                                                const std::vector<bool>& reduced) {
+  std::vector<size_t> order;
+  for (size_t d = 0; d < x.shape.size(); ++d)
+    if (x.shape[d] != 1) order.push_back(d);
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return x.strides[a] > x.strides[b]; });
+  int64_t step = 1;
+  size_t last = SIZE_MAX;
+  for (size_t i = order.size(); i-- > 0; step *= x.shape[order[i]]) {
+    if (x.strides[order[i]] != step) return std::nullopt;
+    if (reduced[order[i]]) continue;
+    if (order[i] > last) return std::nullopt;
+    last = order[i];
+  }
+  return order;
+}
+
 bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y,
                 const std::vector<int64_t>& axes, vector::Fold fold) {
   const auto element = element_of(given.tensor.dtype());
   if (!element || count(given.shape) == 0) return false;
   std::vector<bool> reduced(given.shape.size(), axes.empty());
   for (const int64_t axis : axes) reduced[axis_in(axis, given.shape)] = true;
+  const auto order = given.is_view ? memory_order(given, reduced) : std::nullopt;
   Runs runs;
-  if (!runs.make(given.shape, reduced)) return false;
+  if (order) {
+    Shape shape;
+    std::vector<bool> which;
+    for (const size_t d : *order) shape.push_back(given.shape[d]), which.push_back(reduced[d]);
+    if (!runs.make(shape, which)) return false;
+  } else if (!runs.make(given.shape, reduced)) {
+    return false;
+  }
   std::optional<image::Argument> copy;
-  const image::Argument& x = without_view(given, engine, copy);
+  const image::Argument& x = order ? given : without_view(given, engine, copy);
   vector::Reduce reduce{.fold = fold,
                         .element = *element,
                         .x = bytes_of(x),

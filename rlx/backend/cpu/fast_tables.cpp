@@ -209,7 +209,7 @@ constexpr VectorEntry kPlanes[] = {
     {"batch_norm", batch_norm, false},
     {"group_norm", group_norm, false},
     {"pad", pad, false},
-    {"resize", resize, false},
+    {"resize", resize, true, true},
 };
 constexpr VectorEntry kRecurrent[] = {
     {"gru", recurrent<RecurrentOptions::Kind::gru>, false},
