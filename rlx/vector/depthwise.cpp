@@ -21,7 +21,8 @@ struct Weighted {
   template <bool whole>
   HWY_INLINE F start(const WalkTile& t, int64_t pixel) const {
     if (!from) return set(0.0f);
-    return load_channels<whole>(from + (t.first + t.at + pixel) * from_pixel + t.channel, t.channels);
+    return load_channels<whole>(from + (t.first + t.at + pixel) * from_pixel + t.channel,
+                                t.channels);
   }
   HWY_INLINE F tap(F total, F x, F weight) const { return mul_add(x, weight, total); }
   HWY_INLINE F end(F total, const WalkTile& /*tile*/, int64_t /*pixel*/) const { return total; }
