@@ -58,6 +58,29 @@ TEST(VectorDepthwise, EveryElementIsFinishedOnceWhenItsSumIsWhole) {
   }
 }
 
+TEST(VectorDepthwise, SumsMayBeginWithWhatIsThere) {
+  for (const ConvSize& size : kSizes) {
+    const ConvExample example(size);
+    for (const Isa isa : isas()) {
+      const ConvFunctions code = depthwise(isa);
+      std::vector<float> packed(static_cast<size_t>(code.packed_size(size))),
+          y(static_cast<size_t>(size.pixels() * size.outputs));
+      code.pack(size, example.weights.data(), {0, code.panels(size)}, packed.data());
+      for (size_t i = 0; i < y.size(); ++i)
+        y[i] = example.bias[i % static_cast<size_t>(size.outputs)];
+      Conv conv = example.conv();
+      conv.weights = packed.data();
+      conv.y = y.data();
+      conv.y_pixel = size.outputs;
+      conv.start = y.data();
+      conv.start_pixel = size.outputs;
+      const ConvBlocks blocks = code.blocks(conv, 1);
+      for (int64_t i = 0; i < blocks.count(); ++i) code.run(conv, blocks, i, nullptr);
+      EXPECT_LT(example.error_of(y.data(), size.outputs), 1e-6) << name_of(isa) << " " << size;
+    }
+  }
+}
+
 TEST(VectorDepthwise, OtherGroupsAreRefused) {
   ConvSize size = size_of(1, same(4, 3), same(4, 3), 8);
   EXPECT_TRUE(depthwise(best_isa()).accepts({.size = size, .x_channel = 1}));

@@ -65,6 +65,14 @@ struct WalkTile {
   int64_t row = 0, at = 0;  // of the result, where the first pixel is
   int64_t first = 0;        // pixels before that row
   int64_t channel = 0, channels = 0;
+  bool twice = false;  // a channel may be computed again
+
+  HWY_INLINE void move(int64_t count, bool weighs) {
+    x += count;
+    y += count;
+    weights += weighs ? count : 0;
+    channel += count;
+  }
 };
 
 template <bool whole>
@@ -126,23 +134,22 @@ HWY_INLINE void run_walk_vector(const How& how, const WalkTile& t) {
 }
 template <class How, int window, int stride, int pixels>
 HWY_NOINLINE void run_walk_tile(const How& how, WalkTile t) {
+  for (;;) {
 #pragma GCC unroll 1
-  for (; t.channels >= kLanes; t.channels -= kLanes) {
-    run_walk_vector<How, window, stride, true, pixels>(how, t);
-    t.x += kLanes;
-    t.y += kLanes;
-    t.weights += How::weighs ? kLanes : 0;
-    t.channel += kLanes;
+    for (; t.channels >= kLanes; t.channels -= kLanes) {
+      run_walk_vector<How, window, stride, true, pixels>(how, t);
+      t.move(kLanes, How::weighs);
+    }
+    if (t.channels == 0 || !t.twice) return;
+    t.move(t.channels - kLanes, How::weighs);  // the last vector again, and what is beyond it
+    t.channels = kLanes;
   }
 }
 // The channels that are no whole vector, pixel by pixel.
 template <class How>
 HWY_NOINLINE void run_walk_rest(const How& how, WalkTile t, int64_t pixels) {
   const int64_t whole = t.channels / kLanes * kLanes;
-  t.x += whole;
-  t.y += whole;
-  t.weights += How::weighs ? whole : 0;
-  t.channel += whole;
+  t.move(whole, How::weighs);
   t.channels -= whole;
   for (; pixels > 0; --pixels, t.x += t.stride, t.y += t.y_pixel, ++t.at)
     run_walk_vector<How, 0, 0, false, 1>(how, t);
@@ -182,7 +189,9 @@ class RowWalk {
              .row = row,
              .first = (n * ys.out + row) * xs_.out,
              .channel = channels.begin,
-             .channels = channels.count()};
+             .channels = channels.count(),
+             .twice = channels.count() >= kLanes && (!conv.start || conv.start_pixel == 0)};
+    rest_ = tile_.channels % kLanes && !tile_.twice;
     x_ = conv.x + n * conv.x_batch + channels.begin;
     if (rows_.count() > 0)
       x_ += (row * ys.stride - ys.before + rows_.begin * ys.dilation) * conv.x_row;
@@ -190,7 +199,7 @@ class RowWalk {
   void run(Range pixels) {
     if (window > 0) {
       overlapping(pixels, std::make_index_sequence<kWalkPixels>());
-      if (tile_.channels % kLanes == 0) return;
+      if (!rest_) return;
     }
     const Range inside = places_inside(xs_);
     for (int64_t at = pixels.begin; at < pixels.end;) {
@@ -199,7 +208,7 @@ class RowWalk {
         count = std::min({inside.end, pixels.end, at + kWalkPixels}) - at;
       place(at, taps_inside(xs_, at));
       if (window == 0) any(count);
-      if (tile_.channels % kLanes) run_walk_rest(how_, tile_, count);
+      if (rest_) run_walk_rest(how_, tile_, count);
       at += count;
     }
   }
@@ -244,6 +253,7 @@ class RowWalk {
   const Windows::Axis& xs_;
   const Range rows_;
   WalkTile tile_;
+  bool rest_;  // channels that are no whole vector
   const float* x_;
 };
 
