@@ -43,7 +43,7 @@ TEST(Optimise, APassCanBeDisabledByName) {
       return std::holds_alternative<image::Call>(step.what);
     });
   };
-  EXPECT_EQ(calls({"fold-scales"}), calls({}) + 1);
+  EXPECT_GT(calls({"fold-scales"}), calls({}));
 }
 
 TEST(Optimise, ANameThatIsNoPassIsAnErrorWithThoseThatAre) {

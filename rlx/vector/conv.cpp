@@ -206,6 +206,9 @@ void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n
   for (int64_t at = 0; at == 0 || at < inner; at += part) {
     tile.offsets = under.offsets + at;
     tile.inner = std::min(part, inner - at);
+    const bool last = at + part >= inner;
+    tile.low = last ? conv.low : -std::numeric_limits<float>::infinity();
+    tile.high = last ? conv.high : std::numeric_limits<float>::infinity();
     tile.weights = weights + at * vectors * kLanes;
     tile.x = under.x + group * inputs;
     for (int64_t row = rows.begin; row < rows.end; ++row, tile.x += y.stride * under.row) {

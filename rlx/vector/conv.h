@@ -2,6 +2,8 @@
 // channels]: products of windows and packed weights. A signal is a picture of height 1.
 #pragma once
 
+#include <limits>
+
 #include "rlx/vector/windows.h"
 
 namespace rlx::vector {
@@ -32,6 +34,9 @@ struct Conv {
   // What the sums begin with: null is 0, a step of 0 a bias by channel, y itself adds to it.
   const float* start = nullptr;
   int64_t start_pixel = 0;
+  // The sums are cut to these; what is no number stays.
+  float low = -std::numeric_limits<float>::infinity();
+  float high = std::numeric_limits<float>::infinity();
   // Called for parts of the result as they are finished and still in the cache, each element once:
   // pixels [begin, end), counted as above, by channels [begin, end).
   using Finish = void (*)(const void* context, Range pixels, Range channels);

@@ -47,7 +47,9 @@ struct ConvTile {
   int64_t y_pixel = 0;
   const float* start = nullptr;
   int64_t start_pixel = 0;
-  int64_t channels = 0;  // that there are
+  int64_t channels = 0;                                 // that there are
+  float low = -std::numeric_limits<float>::infinity();  // that the sums are cut to
+  float high = std::numeric_limits<float>::infinity();
 };
 
 // A table of offsets at the beginning of a scratch, and the floats it takes.
@@ -95,10 +97,12 @@ HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
   }
   float* y = t.y;
   const int64_t y_pixel = t.y_pixel;
+  const F low = set(t.low), high = set(t.high);
 #pragma GCC unroll 16
   for (int p = 0; p < pixels; ++p, y += y_pixel)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
+      sums[p][v] = min(high, max(low, sums[p][v]));
       if (v + 1 < vectors || whole)
         store(sums[p][v], y + v * kLanes);
       else

@@ -17,6 +17,7 @@ struct Weighted {
   static constexpr float padding = 0;
   const float* from;  // what the sums begin with
   int64_t from_pixel;
+  float low, high;
 
   template <bool whole>
   HWY_INLINE F start(const WalkTile& t, int64_t pixel) const {
@@ -25,7 +26,9 @@ struct Weighted {
                                 t.channels);
   }
   HWY_INLINE F tap(F total, F x, F weight) const { return mul_add(x, weight, total); }
-  HWY_INLINE F end(F total, const WalkTile& /*tile*/, int64_t /*pixel*/) const { return total; }
+  HWY_INLINE F end(F total, const WalkTile& /*tile*/, int64_t /*pixel*/) const {
+    return min(set(high), max(set(low), total));
+  }
 };
 
 int64_t padded(const ConvSize& size) { return divide_up(size.outputs, kLanes) * kLanes; }
@@ -49,7 +52,7 @@ void pack(const ConvSize& size, const float* weights, Range range, float* packed
 }
 
 void run(const Conv& conv, const ConvBlocks& blocks, int64_t block, float* /*scratch*/) {
-  run_walk(Weighted{conv.start, conv.start_pixel}, conv, blocks, block);
+  run_walk(Weighted{conv.start, conv.start_pixel, conv.low, conv.high}, conv, blocks, block);
 }
 
 ConvFunctions make() {

@@ -135,6 +135,7 @@ struct TileOut {
   const float* start = nullptr;
   int64_t start_pixel = 0, start_row = 0;
   int64_t rows = 0, pixels = 0;  // of the tile that there are
+  float low = 0, high = 0;
 };
 template <bool whole>
 HWY_INLINE void tile_out(const TileOut& t, int64_t channel, int64_t channels) {
@@ -158,6 +159,7 @@ HWY_INLINE void tile_out(const TileOut& t, int64_t channel, int64_t channels) {
         const float* start = t.start + i * t.start_row + j * t.start_pixel + channel;
         sum = sum + (whole ? load(start) : load_part(start, channels));
       }
+      sum = min(set(t.high), max(set(t.low), sum));
       float* to = t.y + i * t.y_row + j * t.y_pixel + channel;
       if (whole)
         store(sum, to);
@@ -248,7 +250,9 @@ void write_tiles(const Conv& conv, const Block& block, const Scratch& layout, co
               .y_pixel = conv.y_pixel,
               .y_row = xs.out * conv.y_pixel,
               .start_pixel = conv.start_pixel,
-              .start_row = xs.out * conv.start_pixel};
+              .start_row = xs.out * conv.start_pixel,
+              .low = conv.low,
+              .high = conv.high};
   for (int64_t tile = 0; tile < block.tiles(); ++tile) {
     const int64_t row = block.rows.begin + tile / block.across() * kOut,
                   pixel = block.pixels.begin + tile % block.across() * kOut;

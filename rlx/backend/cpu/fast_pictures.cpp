@@ -109,6 +109,8 @@ class PictureConvolution : public image::CallKernel {
     const TileProgram::Start start = bias    ? TileProgram::Start{floats_of(*bias), 0}
                                      : tile_ ? tile_->take_start()
                                              : TileProgram::Start{};
+    const TileProgram::Limits limits =
+        tile_ && !options_.activation ? tile_->take_limits() : TileProgram::Limits{};
     const Steps steps(x);
     float* y = result.mutable_data<float>().data();
     vector::Conv conv{
@@ -126,6 +128,8 @@ class PictureConvolution : public image::CallKernel {
         .y_pixel = to.channels(),
         .start = start.data,
         .start_pixel = start.row,
+        .low = limits.low,
+        .high = limits.high,
     };
     const vector::ConvWay way = vector::conv_choice(conv);
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];

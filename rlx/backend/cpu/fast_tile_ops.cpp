@@ -33,12 +33,13 @@ struct TileEntry {
   const char* op;
   TileOp::Run run;
   TileOp::Run run_on_sums = nullptr;
+  TileOp::Known known = TileOp::Known::nothing;
 };
 
 constexpr TileEntry kTileOps[] = {
     {"abs", tile_unary<&Elementwise::abs>},
-    {"add", tile_binary<Binary::add>},
-    {"clip", tile_shaped<&Elementwise::clamp, 2>},
+    {"add", tile_binary<Binary::add>, nullptr, TileOp::Known::sum},
+    {"clip", tile_shaped<&Elementwise::clamp, 2>, nullptr, TileOp::Known::clip},
     {"cos", tile_unary<&Elementwise::cos>},
     {"div", tile_binary<Binary::div>},
     {"erf", tile_unary<&Elementwise::erf>},
@@ -55,7 +56,7 @@ constexpr TileEntry kTileOps[] = {
     {"neg", tile_unary<&Elementwise::neg>},
     {"pow", tile_pow},
     {"reciprocal", tile_unary<&Elementwise::reciprocal>},
-    {"relu", tile_unary<&Elementwise::relu>},
+    {"relu", tile_unary<&Elementwise::relu>, nullptr, TileOp::Known::relu},
     {"sigmoid", tile_unary<&Elementwise::sigmoid>},
     {"silu", tile_unary<&Elementwise::silu>},
     {"sin", tile_unary<&Elementwise::sin>},
@@ -75,7 +76,7 @@ TileOps tile_ops(const image::Implementations& others) {
     TileOp& op = ops[entry.op];
     op.run = entry.run;
     op.run_on_sums = entry.run_on_sums;
-    op.is_sum = entry.run == tile_binary<Binary::add>;
+    op.known = entry.known;
   }
   return ops;
 }

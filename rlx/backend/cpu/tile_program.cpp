@@ -45,22 +45,32 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
       stores_.size() == 1 && stores_[0] == last && code_.back().kind == Instruction::Kind::compute;
   moves_.resize(inputs_.size());
   results_.resize(stores_.size());
-  if (tile.has_anchor() && !kept) find_sum();
+  has_op_ = tile.has_anchor();
+  if (has_op_) find_sum();
   make_slots();
 }
 
-// The op's result is read once, and by an addition of what is in memory.
-void TileProgram::find_sum() {
-  int readers = 0;
-  for (size_t i = 1; i < code_.size(); ++i) {
+// The instruction that alone reads a register which is no result; -1: there is none such.
+int32_t TileProgram::only_reader(int32_t value) const {
+  if (std::count(stores_.begin(), stores_.end(), value) != 0) return -1;
+  int32_t reader = -1;
+  for (size_t i = 0; i < code_.size(); ++i) {
     const std::vector<int32_t>& operands = code_[i].operands;
-    if (std::count(operands.begin(), operands.end(), 0) == 0) continue;
-    ++readers;
-    if (!code_[i].op.is_sum || operands[0] == operands[1]) continue;
-    const auto other = static_cast<size_t>(operands[0] == 0 ? operands[1] : operands[0]);
-    if (code_[other].kind == Instruction::Kind::memory) sum_ = static_cast<int32_t>(i);
+    const auto reads = std::count(operands.begin(), operands.end(), value);
+    if (reads == 0) continue;
+    if (reads > 1 || reader >= 0) return -1;
+    reader = static_cast<int32_t>(i);
   }
-  if (readers != 1) sum_ = -1;
+  return reader;
+}
+
+// The op's result is read by an addition of what is in memory.
+void TileProgram::find_sum() {
+  const int32_t reader = only_reader(0);
+  if (reader < 0 || code_[static_cast<size_t>(reader)].op.known != TileOp::Known::sum) return;
+  const std::vector<int32_t>& operands = code_[static_cast<size_t>(reader)].operands;
+  const auto other = static_cast<size_t>(operands[0] == 0 ? operands[1] : operands[0]);
+  if (code_[other].kind == Instruction::Kind::memory) sum_ = reader;
 }
 
 TileProgram::Start TileProgram::take_start() {
@@ -73,6 +83,18 @@ TileProgram::Start TileProgram::take_start() {
   idle_ = is_taken && stores_.size() == 1 && stores_[0] == sum_;
   if (!is_taken) return {};
   return {moves.data, loops_ == 0 ? 0 : moves.loops[0]};
+}
+
+TileProgram::Limits TileProgram::take_limits() {
+  const bool behind_sum = sum_ >= 0 && code_[static_cast<size_t>(sum_)].passes_on;
+  const int32_t reader = has_op_ ? only_reader(behind_sum ? sum_ : 0) : -1;
+  if (reader < 0) return {};
+  Instruction& cut = code_[static_cast<size_t>(reader)];
+  if (cut.op.known != TileOp::Known::relu && cut.op.known != TileOp::Known::clip) return {};
+  cut.passes_on = true;
+  idle_ = stores_.size() == 1 && stores_[0] == reader;
+  if (cut.op.known == TileOp::Known::relu) return {.low = 0};
+  return {static_cast<float>(cut.params[0]), static_cast<float>(cut.params[1])};
 }
 
 // A tile has its slot until it was read last.
@@ -266,7 +288,7 @@ void TileProgram::run_piece(vector::Range rows, vector::Range columns, float* sc
         break;
       case Instruction::Kind::compute: {
         if (each.passes_on) {
-          registers[i] = registers[0];
+          registers[i] = registers[0];  // as all before it
           break;
         }
         const bool is_last = stores_last_ && i + 1 == code_.size();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ struct TileOp {
   Run run = nullptr;
   Run run_on_sums = nullptr;  // quicker, and exact enough for what has the roundings of a sum
   image::Scalar scalar = nullptr;
-  bool is_sum = false;  // of two operands
+  enum class Known : uint8_t { nothing, sum, relu, clip } known = Known::nothing;
 };
 using TileOps = std::map<std::string, TileOp, std::less<>>;
 
@@ -50,6 +51,12 @@ class TileProgram {
     int64_t row = 0;
   };
   Start take_start();
+  // The same of limits that the sums are cut to, where that is what the program does next.
+  struct Limits {
+    float low = -std::numeric_limits<float>::infinity();
+    float high = std::numeric_limits<float>::infinity();
+  };
+  Limits take_limits();
   bool is_idle() const { return idle_; }  // nothing is left to do
 
   // Where an op has left its result in the place of the first result of the call: the rest.
@@ -81,6 +88,7 @@ class TileProgram {
   };
 
   void find_sum();
+  int32_t only_reader(int32_t value) const;
   void make_slots();
   void run_piece(vector::Range rows, vector::Range columns, float* scratch) const;
   Register compute(const Instruction& each, const Register* registers, float* y,
@@ -98,7 +106,7 @@ class TileProgram {
   std::vector<int32_t> inputs_;  // by place: the input of the call; -1: the first result
   size_t slots_ = 1;
   int32_t sum_ = -1;  // the instruction that adds to the op's result first
-  bool idle_ = false;
+  bool has_op_ = false, idle_ = false;
   bool stores_last_ = false;  // the last instruction may write where its only result lies
 
   std::vector<Moves> moves_;  // by place

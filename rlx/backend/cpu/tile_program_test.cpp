@@ -10,6 +10,9 @@ namespace {
 using image::Tile;
 
 double add(const double* x, const double*) { return x[0] + x[1]; }
+double clip(const double* x, const double* params) {
+  return std::fmin(std::fmax(x[0], params[0]), params[1]);
+}
 double scaled(const double* x, const double* params) { return x[0] * params[0]; }
 
 const TileOps& ops() {
@@ -20,6 +23,7 @@ const TileOps& ops() {
                                   },
                                   nullptr, nullptr, true}},
                                 {"plus", {nullptr, nullptr, add}},
+                                {"clip", {nullptr, nullptr, clip, TileOp::Known::clip}},
                                 {"scaled", {nullptr, nullptr, scaled}}};
   return table;
 }
@@ -136,6 +140,33 @@ TEST(TileProgram, WhatIsAddedFirstMayBeTheStartOfTheSums) {
   program.run({0, 9}, {0, 70});  // as if the sums had begun with it
   for (int64_t i = 0; i < 9 * 70; ++i)
     EXPECT_EQ(site.results[0].at(i), 1000.0 + 2.0 * static_cast<double>(i)) << i;
+}
+
+TEST(TileProgram, LimitsBehindASumMayBeTheOpsOwn) {
+  const Shape shape{2, 8};
+  const Tensor bias = numbers({8});
+  const auto program = [&](std::vector<Tile::Instruction> code, std::vector<int32_t> stores) {
+    const Tile tile{std::move(code), std::move(stores)};
+    return TileProgram(tile, ops(), engine());
+  };
+  const Tile::Instruction result{Tile::kResult, {}, {}}, sum{"add", {0, 1}, {}},
+      cut{"clip", {2}, {1, 6}};
+  image::CallSite site;
+  site.inputs = {view(bias, shape, {0, 1})};
+  site.results = {numbers(shape)};
+  TileProgram both = program({result, load(0), sum, cut}, {3});
+  ASSERT_TRUE(both.place(site, 1));
+  both.take_start();
+  EXPECT_EQ(both.take_limits().high, 6);
+  EXPECT_TRUE(both.is_idle());
+  // Nothing is taken of a sum that the op does not begin with, nor of one that is read twice.
+  TileProgram later = program({result, load(0), sum, cut}, {3});
+  ASSERT_TRUE(later.place(site, 1));
+  EXPECT_EQ(later.take_limits().low, -std::numeric_limits<float>::infinity());
+  TileProgram twice = program({result, load(0), sum, cut, {"add", {3, 2}, {}}}, {4});
+  ASSERT_TRUE(twice.place(site, 1));
+  twice.take_start();
+  EXPECT_EQ(twice.take_limits().low, -std::numeric_limits<float>::infinity());
 }
 
 TEST(TileProgram, AResultMayTakeThePlaceOfAnOperand) {
