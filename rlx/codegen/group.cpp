@@ -4,13 +4,11 @@
 #include <map>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/render.h"
 #include "rlx/codegen/scalar_formula.h"
 
 namespace rlx {
 namespace {
-
-// Stored, such a value is rounded; what goes on in registers is not.
-bool is_half(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
 
 // The dispatch that alone writes a value which no step reads; null where there is none such.
 Dispatch* final_dispatch(Steps& steps, ValueId value) {
@@ -74,7 +72,8 @@ std::optional<Anchor> lower_anchor(const LowerSite& group, const Node& node,
   return anchor;
 }
 
-// Writes the pointwise part of a body as statements about element i.
+// Writes the pointwise part of a body as statements about element i. Where the body has a
+// transpose, i counts as before it: what is computed behind it is the element at its place there.
 class Statements {
  public:
   Statements(const LowerSite& site, const Graph& body)
@@ -85,43 +84,45 @@ class Statements {
       inputs_.push_back(-1);
       if (is_input(body.nodes()[at])) inputs_.back() = static_cast<int>(next++);
     }
+    find_turn();
   }
 
-  // What the variable `name` is: the anchor's result.
-  void set(int node, const std::string& name) { names_[size_t(node)] = name; }
+  bool is_behind_turn(int at) const {
+    return turn_ >= 0 && !before_[size_t(at)] && !is_source(body_.node(at));
+  }
+
+  // The anchor's result, which its kernel has as `v`.
+  void set_anchor(int at) {
+    names_[size_t(at)] = text('v', at);
+    lines += text("  let v", at, " = ", rounded("v", body_.node(at).types[0].dtype), ";\n");
+  }
 
   // False where a node cannot be written so.
   bool add(int at) {
     const Node& node = body_.node(at);
     if (!(count(node.types[0].shape) == elements_)) return false;  // there is no such element i
-    if (const std::optional<Dims> strides = permuted_strides(node)) {
-      const Value x = node.inputs[0];
-      const std::string& name = names_[size_t(x.node)];
-      if (name.empty() || maps_.count(x.node)) return false;
-      maps_[at] = {name, x.shape(), {0, *strides}};
-      return true;
-    }
-    if (keeps_order(node)) {
-      if (const auto map = maps_.find(node.inputs[0].node); map != maps_.end()) {
-        maps_[at] = Map(map->second);
-        return true;
-      }
+    const bool turns = at == turn_;
+    if (!turns && permuted_strides(node)) return false;
+    if (turns || keeps_order(node)) {
       const Value x = node.inputs[0];
       names_[size_t(at)] = names_[size_t(x.node)];
-      if (names_[size_t(at)].empty()) reshaped_[at] = origin_of(x);
-      return true;
+      if (!names_[size_t(at)].empty()) return true;
+      reshaped_[at] = origin_of(x);
+      return !turns;
     }
     const std::optional<ScalarFormula> formula = scalar_formula(node);
     if (!formula) return false;
     const std::string function = function_of(node, at, *formula);
     std::string arguments;
     for (const Value& input : node.inputs) {
-      const std::optional<std::string> argument = name_of(input, node.types[0].shape);
+      const std::optional<std::string> argument =
+          name_of(input, node.types[0].shape, is_behind_turn(at));
       if (!argument) return false;
       arguments += (arguments.empty() ? "" : ", ") + *argument;
     }
     names_[size_t(at)] = text('v', at);
-    lines += text("  let v", at, " = ", function, '(', arguments, ");\n");
+    lines += text("  let v", at, " = ",
+                  rounded(text(function, '(', arguments, ')'), node.types[0].dtype), ";\n");
     return true;
   }
 
@@ -132,18 +133,22 @@ class Statements {
     Layout layout;
   };
   std::optional<Map> stored(const Value& value) {
-    if (const auto map = maps_.find(value.node); map != maps_.end()) return map->second;
-    const std::optional<std::string> name = name_of(value, value.shape());
+    const bool behind = is_behind_turn(value.node);
+    const std::optional<std::string> name = name_of(value, value.shape(), behind);
     if (!name) return std::nullopt;
+    if (behind) return Map{*name, order_, {0, strides_}};
     return Map{*name, value.shape(), Layout::row_major(value.shape())};
   }
 
   // The variable of a value for an element of a result of `shape`.
-  std::optional<std::string> name_of(const Value& value, const Dims& shape) {
-    if (maps_.count(value.node)) return std::nullopt;  // its elements are in another order
-    if (const std::string& name = names_[size_t(value.node)]; !name.empty()) return name;
-    if (const Node& node = value.producer(); is_constant(node)) return constant(value.node);
-    return loaded(value, shape);
+  std::optional<std::string> name_of(const Value& value, const Dims& shape, bool behind) {
+    const Node& node = value.producer();
+    if (const std::string& name = names_[size_t(value.node)]; !name.empty()) {
+      const bool in_order = is_source(node) || is_behind_turn(value.node) == behind;
+      return in_order ? std::optional(name) : std::nullopt;
+    }
+    if (is_constant(node)) return constant(value.node);
+    return loaded(value, shape, behind);
   }
 
   std::vector<Operand> operands;
@@ -152,6 +157,44 @@ class Statements {
   std::string functions, lines;
 
  private:
+  void find_turn() {
+    before_.resize(body_.nodes().size());
+    for (size_t at = 0; at < body_.nodes().size() && turn_ < 0; ++at) {
+      const Node& node = body_.nodes()[at];
+      const auto strides = permuted_strides(node);
+      if (!strides || is_source(node.inputs[0].producer())) continue;
+      turn_ = static_cast<int>(at);
+      order_ = node.inputs[0].shape();
+      strides_ = *strides;
+      before_[size_t(node.inputs[0].node)] = true;
+    }
+    for (int at = turn_; at-- > 0;)
+      for (const Value& input : body_.node(at).inputs)
+        if (before_[size_t(at)] && input.present()) before_[size_t(input.node)] = true;
+  }
+
+  // The operand of what is behind the transpose, element by element as they are before it. False
+  // where a reshape in between has left no axes to find.
+  bool turn_back(Operand& operand) const {
+    Layout layout{operand.layout.offset, strides_};
+    if (!operand.contiguous()) {
+      const Dims whole = strides_of(operand.shape);
+      for (size_t d = 0; d < order_.size(); ++d) {
+        layout.strides[d] = 0;
+        if (order_[d].is(1)) continue;
+        size_t axis = 0;
+        while (axis < whole.size() &&
+               !(whole[axis] == strides_[d] && operand.shape[axis] == order_[d]))
+          ++axis;
+        if (axis == whole.size()) return false;
+        layout.strides[d] = operand.layout.strides[axis];
+      }
+    }
+    operand.shape = order_;
+    operand.layout = std::move(layout);
+    return true;
+  }
+
   int origin_of(const Value& value) const {
     const auto found = reshaped_.find(value.node);
     return found == reshaped_.end() ? value.node : found->second;
@@ -174,7 +217,7 @@ class Statements {
   }
 
   // An operand of the group, once for each shape that it is read in.
-  std::optional<std::string> loaded(const Value& value, const Dims& shape) {
+  std::optional<std::string> loaded(const Value& value, const Dims& shape, bool behind) {
     const int input = inputs_[size_t(origin_of(value))];
     if (input < 0) return std::nullopt;
     Operand operand = site_.inputs[size_t(input)];
@@ -184,6 +227,7 @@ class Statements {
       operand.layout = Layout::row_major(value.shape());
     }
     operand = broadcast(operand, shape);
+    if (behind && !turn_back(operand)) return std::nullopt;
     for (const Operand& known : operands)
       if (known.value == operand.value && known.shape == operand.shape &&
           known.layout == operand.layout)
@@ -193,6 +237,18 @@ class Statements {
     operands.push_back(operand);
     lines += text("  let x_", operand.name, " = load_", operand.name, "(i);\n");
     return "x_" + operand.name;
+  }
+
+  // As a store would round it: so that what goes on in registers agrees with what is read again.
+  std::string rounded(const std::string& expression, DType dtype) {
+    const std::string function = rounding_function(dtype);
+    if (function.empty()) return expression;
+    const std::string name = text("round_", dtype);
+    if (std::find(written_.begin(), written_.end(), name) == written_.end()) {
+      written_.push_back(name);
+      functions += function;
+    }
+    return text(name, '(', expression, ')');
   }
 
   // Ops without attributes share a function; attributes are params.
@@ -228,7 +284,9 @@ class Statements {
   std::vector<std::string> names_;  // of what has been computed, by node
   std::vector<int> inputs_;         // by node: which operand of the group it is
   std::map<int, int> reshaped_;     // nodes that are an input in another shape
-  std::map<int, Map> maps_;         // nodes that are permuted
+  int turn_ = -1;                   // the transpose
+  Dims order_, strides_;            // of its operand, and where its axes lie behind it
+  std::vector<bool> before_;        // by node: what it is made of
   std::vector<std::string> written_;
 };
 
@@ -392,15 +450,12 @@ bool copies_permuted(const Node& node) {
 }
 
 bool is_pointwise(const Node& node) {
-  if (is_source(node) || node.types.size() != 1 || is_half(node.types[0].dtype)) return false;
-  for (const Value& input : node.inputs)
-    if (input.present() && is_half(input.dtype())) return false;
+  if (is_source(node) || node.types.size() != 1) return false;
   return (keeps_order(node) || (scalar_formula(node) && scalar_host_reason(node).empty()));
 }
 
 FinalStore final_store(const Node& node, const DeviceTraits& traits, const Choices& choices) {
   if (!node.op->lower || node.types.empty() || has_body(node)) return {};
-  if (is_half(node.types[0].dtype)) return {};
   ValueId next = 0;
   std::vector<Operand> inputs, results;
   for (const Value& input : node.inputs)
@@ -446,16 +501,15 @@ std::optional<Steps> lower_group(const LowerSite& site, const Graph& body) {
       if (!statements.add(static_cast<int>(at))) return std::nullopt;
       continue;
     }
-    if (anchor || !node.op->lower || has_body(node) || is_half(node.types[0].dtype))
-      return std::nullopt;
+    if (anchor || !node.op->lower || has_body(node)) return std::nullopt;
     std::vector<Operand> operands;
     for (const Value& input : node.inputs) {
       operands.push_back(input.present() ? inputs[size_t(input.node)] : Operand());
       if (input.present() && !is_source(input.producer())) return std::nullopt;
     }
     anchor = lower_anchor(site, node, std::move(operands));
-    if (!anchor) return std::nullopt;
-    statements.set(static_cast<int>(at), "v");
+    if (!anchor || statements.is_behind_turn(static_cast<int>(at))) return std::nullopt;
+    statements.set_anchor(static_cast<int>(at));
   }
   if (!anchor) return lower_region(site, body, std::move(statements));
   return finish_anchor(site, body, std::move(*anchor), std::move(statements));

@@ -173,6 +173,15 @@ fn workgroup_index(ids: Ids) -> u32 { return ids.group.x + ids.group.y * ids.gro
 
 }  // namespace
 
+std::string rounding_function(DType dtype) {
+  if (dtype != DType::f16 && dtype != DType::bf16) return "";
+  const std::string bits = text('(', pack_expression(dtype), ')');
+  return text("fn round_", dtype, "(v: f32) -> f32 {\n  return ",
+              dtype == DType::f16 ? text("unpack2x16float", bits, ".x")
+                                  : text("bitcast<f32>(", bits, " << 16u)"),
+              ";\n}\n");
+}
+
 ViewDims collapse(const Dims& shape, const Layout& layout) {
   ViewDims view;
   for (size_t d = 0; d < shape.size(); ++d) {
@@ -262,7 +271,12 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
     kernel.bindings.push_back(Access::read_write);
   }
   if (kernel.params.bytes > 0) head += params_text(kernel.params, binding);
-  if (functions.find("f16_bits(") != std::string::npos) functions = kF16Bits + functions;
+  const auto packs = [](const std::string& lines) {
+    return lines.find("f16_bits(") != std::string::npos;
+  };
+  if (packs(functions) || packs(dispatch.kernel.source.text) ||
+      std::any_of(dispatch.prelude.begin(), dispatch.prelude.end(), packs))
+    functions = kF16Bits + functions;
 
   std::string& wgsl = kernel.wgsl;
   if (f16) wgsl += "enable f16;\n";

@@ -42,4 +42,8 @@ struct ViewDims {
 };
 ViewDims collapse(const Dims& shape, const Layout& layout);
 
+// fn round_f16(v: f32) -> f32, or of bf16: the nearest number that the dtype has. Empty where all
+// that is computed is stored.
+std::string rounding_function(DType dtype);
+
 }  // namespace rlx

@@ -56,6 +56,21 @@ Values merged_heads(const Values& in) {
   const Value heads = matmul(in[0], in[1]) * in[2];
   return {reshape(transpose(heads, {0, 2, 1, 3}), Dims{heads.shape()[0], heads.shape()[2], 12})};
 }
+// A residual behind a transpose, with a weight for each channel.
+Values turned(const Values& in) {
+  const Value rows = gelu(matmul(in[0], in[1]));
+  return {transpose(rows, {0, 2, 1}) * in[2] + in[3]};
+}
+// As windows are put back into a picture.
+Values windows_back(const Values& in) {
+  const Value rows = reshape(matmul(in[0], in[1]), Dims{-1, 2, 3, 4, 5, 6});
+  const Value picture = transpose(rows, {0, 1, 3, 2, 4, 5});
+  return {reshape(picture, in[2].shape()) + in[2]};
+}
+Values turned_region(const Values& in) {
+  const Value before = tanh(in[0]) * in[1];
+  return {before, sigmoid(transpose(before, {1, 0})) + abs(in[2])};
+}
 Values gathered(const Values& in) { return {gather(in[0], in[1]) * in[2]}; }
 
 }  // namespace
@@ -93,6 +108,21 @@ std::vector<OpCase> fused_cases() {
               "matmul, stored in another order", 8, merged_heads),
       grouped({normal(f32({"n", 3, 5, 7})), normal(f32({"n", 3, 7, 4})), normal(f32({4}))},
               "matmul, stored in another order, symbolic", 8, merged_heads),
+      grouped({normal(f32({2, 5, 7})), normal(f32({7, 9})), normal(f32({9, 1})),
+               normal(f32({2, 9, 5}))},
+              "matmul, a residual in another order", 8, turned),
+      grouped({normal(f32({"n", 5, 7})), normal(f32({7, 9})), normal(f32({9, 1})),
+               normal(f32({"n", 9, 5}))},
+              "matmul, a residual in another order, symbolic", 8, turned),
+      grouped({normal(f16({2, 5, 7})), normal(f16({7, 9})), normal(f16({9, 1})),
+               normal(f16({2, 9, 5}))},
+              "matmul, a residual in another order, f16", 8, turned),
+      grouped({normal(f32({12, 20, 7})), normal(f32({7, 6})), normal(f32({2, 120, 6}))},
+              "matmul, windows put back", 8, windows_back),
+      grouped({normal(f32({5, 7})), normal(f32({7})), normal(f32({7, 1}))},
+              "two results in two orders", 4, turned_region),
+      grouped({normal(bf16({5, 7})), normal(bf16({7})), normal(bf16({7, 1}))},
+              "two results in two orders, bf16", 4, turned_region),
       grouped({normal(f32({9, 7})), index(i64({5}), 9), normal(f32({7}))}, "gather, scaled", 1,
               gathered),
   };

@@ -41,7 +41,8 @@ std::vector<OpCase> common_cases(const std::string& op, int64_t gates) {
   const Net small{op, gates, 3, 2, 4, 5}, both{op, gates, 4, 3, 3, 2, 2},
       wide{op, gates, 2, 3, 65, 67}, single{op, gates, 1, 1, 1, 1}, none{op, gates, 0, 2, 3, 2},
       half{op, gates, 3, 2, 4, 5, 1, DType::f16}, no_batch{op, gates, 2, 0, 3, 2},
-      brain{op, gates, 2, 2, 3, 5, 1, DType::bf16};
+      brain{op, gates, 2, 2, 3, 5, 1, DType::bf16}, one{op, gates, 1, 3, 4, 5, 2},
+      one_half{op, gates, 1, 3, 4, 5, 1, DType::f16};
   const Attrs backwards = {{"direction", "reverse"}}, two = {{"direction", "bidirectional"}};
   const Attrs batch_first = {{"direction", "bidirectional"}, {"layout", 1}};
   std::vector<OpCase> cases = {
@@ -60,6 +61,12 @@ std::vector<OpCase> common_cases(const std::string& op, int64_t gates) {
       {op, with(operands(half), {bias(half), absent(), state(half)}), {}, "f16", 30},
       {op, operands(brain), {{"layout", 1}}, "bf16", 30},
       {op, with(operands(small), {bias(small)}), {{"clip", 0.7}}, "clipped", 30},
+      {op, with(operands(one), {bias(one), absent(), state(one)}), two, "a single step", 30},
+      {op, with(operands(one, true), {absent(), absent(), state(one, true)}), batch_first,
+       "a single step, batches come first", 30},
+      {op, with(operands(one), {bias(one), lengths({0, 1, 1}), state(one)}), two,
+       "a single step, which one sequence does not take", 30},
+      {op, operands(one_half), {}, "a single step of f16", 30},
   };
   OpCase symbolic{
       op,
@@ -79,7 +86,8 @@ Attrs activations(Strings names, Floats alpha = {}, Floats beta = {}) {
 }
 
 std::vector<OpCase> lstm_cases() {
-  const Net small{"lstm", 4, 3, 2, 4, 5}, both{"lstm", 4, 3, 2, 3, 2, 2};
+  const Net small{"lstm", 4, 3, 2, 4, 5}, both{"lstm", 4, 3, 2, 3, 2, 2},
+      once{"lstm", 4, 1, 2, 4, 5};
   std::vector<OpCase> cases = common_cases("lstm", 4);
   const CaseInput peepholes = normal(f32({1, 15}));
   const std::vector<OpCase> own = {
@@ -95,6 +103,11 @@ std::vector<OpCase> lstm_cases() {
        "all eight operands",
        30},
       {"lstm", operands(small), {{"input_forget", true}}, "coupled gates", 30},
+      {"lstm",
+       with(operands(once), {bias(once), absent(), state(once), state(once), peepholes}),
+       {},
+       "a single step with every state, and peepholes",
+       30},
       {"lstm", operands(small),
        activations({"HardSigmoid", "Softsign", "ScaledTanh"}, {0.3, 1.5}, {0.4, 0.5}),
        "other activations", 30},

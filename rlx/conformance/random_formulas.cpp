@@ -1,6 +1,8 @@
 // Steps that write out what passes look for, as exporters do, in orders and with constants that are
 // random: some are what a pass finds, some only look like it.
 
+#include <algorithm>
+
 #include "rlx/conformance/random_pool.h"
 #include "rlx/ops/ops_channel_norm.h"
 #include "rlx/ops/ops_convolution.h"
@@ -291,11 +293,37 @@ void transposes_step(RandomPool& p) {
   p.keep(y, x.exact);
 }
 
+// Copies that may be views: rows by known indices, parts that may be neighbours, extents of 1.
+void views_step(RandomPool& p) {
+  const PoolEntry x = p.any_ranked();
+  const int64_t axis = p.axis_of(x.value);
+  const Dim& extent = x.value.shape()[static_cast<size_t>(axis)];
+  if (p.random.chance(0.2)) return p.keep(sum(unsqueeze(x.value, {axis}), {axis}), false);
+  if (!extent.is_number() || extent.number() == 0) return;
+  const int64_t rows = extent.number(), first = p.random.between(0, rows - 1);
+  if (p.random.chance(0.5)) {
+    std::vector<double> at;
+    for (int64_t i = first; i < std::min(rows, first + 3); ++i)
+      at.push_back(static_cast<double>(p.random.chance(0.1) ? 0 : i - (i == 0 ? 0 : rows)));
+    const Tensor list = Tensor::of(DType::i64, {static_cast<int64_t>(at.size())}, at);
+    const bool single = p.random.chance(0.3);
+    const Tensor indices = single ? Tensor::of(DType::i64, {}, {at[0]}) : list;
+    return p.keep(gather(x.value, p.graph.constant(indices), axis), x.exact);
+  }
+  const int64_t second = p.random.between(first, rows);
+  Values parts;
+  for (const auto& [from, to] : {std::pair(int64_t{0}, first), std::pair(first, second),
+                                 std::pair(p.random.chance(0.1) ? first : second, rows)})
+    parts.push_back(slice(x.value, Ints{from}, Ints{to}, {axis}));
+  if (p.random.chance(0.1)) std::swap(parts[0], parts[2]);
+  p.keep(inner(p, concat(parts, axis)), x.exact);
+}
+
 }  // namespace
 
 std::vector<RandomStep> random_formulas() {
-  return {gelu_step,       gate_step,   softmax_step, norm_step,      norm_step,
-          group_norm_step, folded_step, folded_step,  transposes_step};
+  return {gelu_step,       gate_step,   softmax_step, norm_step,       norm_step,
+          group_norm_step, folded_step, folded_step,  transposes_step, views_step};
 }
 
 }  // namespace rlx

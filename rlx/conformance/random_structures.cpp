@@ -43,15 +43,21 @@ Value masked(RandomPool& p, Value scores) {
   for (Dim& dim : shape)
     if (p.random.chance(0.3)) dim = 1;
   const double kLow[] = {-std::numeric_limits<double>::infinity(), -3.4e38, -1e4};
-  switch (p.random.between(0, 3)) {
+  const auto lowered = [&](Value of) {
+    const Value low = number(of, p.random.pick(kLow)), seen = p.add_input(DType::boolean, shape);
+    return p.random.chance(0.5) ? where(seen, of, low) : where(seen, low, of);
+  };
+  switch (p.random.between(0, 5)) {
     case 0:
       return scores;
     case 1:
       return scores + p.add_input(scores.dtype(), shape);
-    case 2: {
-      const Value low = number(scores, p.random.pick(kLow));
-      return where(p.add_input(DType::boolean, shape), scores, low);
-    }
+    case 2:
+      return lowered(scores);
+    case 3:
+      return p.add_input(scores.dtype(), shape) + inner(p, lowered(scores));
+    case 4:
+      return lowered(scores + p.add_input(scores.dtype(), shape));
     default:
       return number(scores, 2) * tanh(scores / number(scores, 2));
   }

@@ -1,16 +1,11 @@
-// lstm, gru and rnn as ONNX defines them. On a device one product gives every step's part from x;
-// then each step of time is one dispatch (two of a gru that scales the state), for all directions.
+// lstm, gru and rnn as ONNX defines them.
 
 #include "rlx/ops/recurrent.h"
 
 #include <algorithm>
 
-#include "rlx/codegen/elementwise.h"
 #include "rlx/ops/bodies.h"
-#include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_recurrent.h"
-#include "rlx/ops/product.h"
-#include "rlx/ops/strided.h"
 
 namespace rlx {
 namespace {
@@ -172,151 +167,6 @@ void reference(const ReferenceSite& site) {
     }
 }
 
-// x . w^T of every step and direction: [directions, steps, batches, gates * hidden].
-Steps input_product(const LowerSite& site, const RecurrentForm& form, const Operand& gates) {
-  const Operand &x = site.inputs[kRecurrentX], &w = site.inputs[kRecurrentW];
-  const Dim by_step = x.layout.strides[form.batch_first ? 1 : 0],
-            by_batch = x.layout.strides[form.batch_first ? 0 : 1];
-  Product product;
-  product.n = Dim(form.gates) * form.hidden;
-  product.k = form.inputs;
-  product.a = {flat(x), x.layout.offset, {0}, by_batch, x.layout.strides[2]};
-  product.b = {
-      flat(w), w.layout.offset, {w.layout.strides[0]}, w.layout.strides[2], w.layout.strides[1]};
-  if (by_step == by_batch * form.batches) {  // steps and batches are rows of one matrix
-    product.batch = {form.directions};
-    product.m = form.steps * form.batches;
-  } else {
-    product.batch = {form.directions, form.steps};
-    product.m = form.batches;
-    product.a.batch_strides.push_back(by_step);
-    product.b.batch_strides.emplace_back(0);
-  }
-  product.y = gates;
-  return lower_product(site, product);
-}
-
-// What all kernels of a step are made with.
-Dispatch step_dispatch(const LowerSite& site, const RecurrentForm& form, const Operand& gates,
-                       const Dim& step, const Kernel& kernel) {
-  const Dim states = form.states();
-  const Dims y = strides_of(form.y());
-  Dispatch dispatch;
-  dispatch.kernel = kernel;
-  dispatch.operands = {LowerSite::named(gates, "gates", Access::read), site.read("r", kRecurrentR)};
-  dispatch.prelude =
-      activation_functions(form.activations, static_cast<size_t>(form.directions), form.clip);
-  const auto optional = [&](size_t i, const std::string& operand, const std::string& head,
-                            const std::string& given, const std::string& absent) {
-    if (site.has(i)) dispatch.operands.push_back(site.read(operand, i));
-    dispatch.prelude.push_back(
-        text("fn ", head, " { return ", site.has(i) ? given : absent, "; }"));
-  };
-  optional(kRecurrentBias, "bias", "bias_at(i: u32) -> f32", "load_bias(i)", "0.0");
-  optional(kRecurrentLengths, "lengths", "length_of(b: u32) -> u32",
-           "min(u32(max(load_lengths(b), 0)), params.steps)", "params.steps");
-  if (form.lstm)
-    optional(kRecurrentPeepholes, "p", "peephole_at(i: u32) -> f32", "load_p(i)", "0.0");
-  dispatch.constants = {{"GATES", form.gates}, {"REVERSE", form.reverse}};
-  dispatch.params = {{"steps", form.steps},
-                     {"batches", form.batches},
-                     {"hidden", form.hidden},
-                     {"states", states},
-                     {"step", step},
-                     {"from_half", mod(step, 2) * states},
-                     {"to_half", mod(step + 1, 2) * states},
-                     {"y_time", y[form.batch_first ? 1 : 0]},
-                     {"y_direction", y[form.batch_first ? 2 : 1]},
-                     {"y_batch", y[form.batch_first ? 0 : 2]}};
-  dispatch.workgroups = ceil_div(states, 64);
-  return dispatch;
-}
-
-// A state as [directions, batches, hidden], wherever the operand or the result has these.
-Operand by_direction(Operand operand, const RecurrentForm& form) {
-  if (!form.batch_first) return operand;
-  std::swap(operand.shape[0], operand.shape[1]);
-  std::swap(operand.layout.strides[0], operand.layout.strides[1]);
-  return operand;
-}
-
-// Copies an initial state, or zeros, to the front of `state`.
-Steps start_state(const LowerSite& site, const RecurrentForm& form, size_t operand, Operand state) {
-  if (!site.has(operand)) return Clear{state.value};
-  state.shape = {form.directions, form.batches, form.hidden};
-  state.layout = Layout::row_major(state.shape);
-  return copy_view(by_direction(site.inputs[operand], form), state, site.traits);
-}
-
-// A final state, which begins at `first`, in the order the result has.
-Steps final_state(const LowerSite& site, const RecurrentForm& form, Operand state, const Dim& first,
-                  size_t result) {
-  state.shape = {form.directions, form.batches, form.hidden};
-  state.layout = Layout::row_major(state.shape);
-  state.layout.offset = first;
-  return copy_view(by_direction(LowerSite::named(state, "x", Access::read), form),
-                   site.results[result], site.traits);
-}
-
-Operand updated(const Operand& operand, const char* name) {
-  return LowerSite::named(operand, name, Access::read_write);
-}
-
-Steps lower(const LowerSite& site) {
-  const OpDef& op = *site.node.op;
-  const RecurrentForm form(op, site.in(kRecurrentX).shape, site.in(kRecurrentR).shape,
-                           site.attrs());
-  const std::string counter = text("step.", site.results[0].value);
-  const Dim states = form.states();
-  const Operand gates = site.temporary(
-      "gates", f32({form.directions, form.steps, form.batches, Dim(form.gates) * form.hidden}));
-  const Operand h = site.temporary("h", f32({2, form.directions, form.batches, form.hidden}));
-  const bool packed = is_packed(site.out().dtype, site.traits);
-  const Operand y = packed ? site.temporary("y", f32(form.y())) : site.write("y");
-  Steps steps = input_product(site, form, gates);
-  steps.append(start_state(site, form, kRecurrentInitialH, h));
-  const auto dispatch = [&](const char* name) {  // of what ends a step
-    return step_dispatch(site, form, gates, Dim(counter),
-                         kernel(name, {"numbers", "functions", "recurrent", "recurrent_state"}));
-  };
-  Steps body;
-  std::optional<Operand> c;
-  if (form.lstm) {
-    c = site.temporary("c", f32({form.directions, form.batches, form.hidden}));
-    steps.append(start_state(site, form, kRecurrentInitialC, *c));
-    Dispatch cell = dispatch("lstm");
-    cell.constants.push_back({"COUPLED", site.attrs().get<bool>("input_forget")});
-    for (const Operand& operand : {updated(h, "h"), updated(*c, "c"), y})
-      cell.operands.push_back(operand);
-    body.add(std::move(cell));
-  } else if (op.name == "rnn" || site.attrs().get<bool>("linear_before_reset")) {
-    Dispatch cell = dispatch(op.name == "rnn" ? "rnn" : "gru");
-    for (const Operand& operand : {updated(h, "h"), y}) cell.operands.push_back(operand);
-    body.add(std::move(cell));
-  } else {
-    const Operand z = site.temporary("z", f32({states})),
-                  reset = site.temporary("reset", f32({states}));
-    Dispatch first = step_dispatch(site, form, gates, Dim(counter),
-                                   kernel("gru_gates", {"numbers", "functions", "recurrent"}));
-    Dispatch second = dispatch("gru_state");
-    for (const Operand& operand : {LowerSite::named(h, "h", Access::read), z, reset})
-      first.operands.push_back(operand);
-    for (const Operand& operand :
-         {LowerSite::named(z, "z", Access::read), LowerSite::named(reset, "reset", Access::read),
-          updated(h, "h"), y})
-      second.operands.push_back(operand);
-    body.add(std::move(first));
-    body.add(std::move(second));
-  }
-  steps.add(Clear{y.value});  // it then lives through the whole loop
-  steps.add(Loop{form.steps, counter, std::move(body)});
-  if (packed)
-    steps.append(copy_view(LowerSite::named(y, "x", Access::read), site.results[0], site.traits));
-  steps.append(final_state(site, form, h, mod(form.steps, 2) * states, 1));
-  if (c) steps.append(final_state(site, form, *c, 0, 2));
-  return steps;
-}
-
 OpDef recurrent(const char* name, const char* onnx) {
   OpDef op{
       .name = name,
@@ -331,7 +181,7 @@ OpDef recurrent(const char* name, const char* onnx) {
                 {"activation_beta", Floats{}}},
       .infer = infer,
       .reference = reference,
-      .lower = lower,
+      .lower = lower_recurrent,
       .gradient = recurrent_gradient,
       .accuracy = {32},
       .onnx = onnx,

@@ -48,6 +48,7 @@ struct RecurrentForm {
   Dim states() const { return Dim(directions) * batches * hidden; }
 };
 
+Steps lower_recurrent(const LowerSite& site);
 Gradients recurrent_gradient(const GradientSite& site);
 
 }  // namespace rlx

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <unordered_map>
 
+#include "rlx/ir/known.h"
 #include "rlx/ir/text.h"
 #include "rlx/passes/passes.h"
 
@@ -51,12 +53,36 @@ class Digest {
   size_t value_ = 0;
 };
 
+// The first of those small constants that have the same type and bytes.
+class Constants {
+ public:
+  Value first_of(const Value& value) {
+    if (!value.present() || !is_constant(value.producer())) return value;
+    const std::string_view bytes = bytes_of(value);
+    if (tensor_of(value.producer())->count() > kMostKnownElements) return value;
+    const auto [begin, end] = seen_.equal_range(std::hash<std::string_view>()(bytes));
+    for (auto it = begin; it != end; ++it)
+      if (it->second.type() == value.type() && bytes_of(it->second) == bytes) return it->second;
+    seen_.emplace(std::hash<std::string_view>()(bytes), value);
+    return value;
+  }
+
+ private:
+  static std::string_view bytes_of(const Value& constant) {
+    const auto bytes = tensor_of(constant.producer())->bytes();
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  std::unordered_multimap<size_t, Value> seen_;  // by a hash of its bytes
+};
+
 PassResult run(const Graph& graph) {
   std::unordered_multimap<size_t, Value> seen;  // by digest
+  Constants constants;
   int64_t changes = 0;
   Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const Node& node = site.node;
-    const Values& inputs = site.inputs;
+    Values inputs = site.inputs;
+    for (Value& input : inputs) input = constants.first_of(input);
     Digest digest;
     digest.add(node, inputs, site.attrs);
     const auto [begin, end] = seen.equal_range(digest.value());

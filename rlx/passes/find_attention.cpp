@@ -8,6 +8,7 @@
 // scores without a mask are taken.
 
 #include <cmath>
+#include <functional>
 
 #include "rlx/ops/ops_attention.h"
 #include "rlx/ops/ops_core.h"
@@ -75,6 +76,20 @@ Value with_four_axes(Value bias, size_t score_axes) {
   return score_axes == 3 && bias.shape().size() == 3 ? unsqueeze(bias, {1}) : bias;
 }
 
+// A mask may have more rows than q, which are then repeated: a run decides that they are not.
+Value with_rows(Value q, const TensorType& result) {
+  Dims shape = q.shape();
+  const Dim& rows = result.shape[shape.size() - 2];
+  if (shape[shape.size() - 2] == rows) return q;
+  shape[shape.size() - 2] = rows;
+  if (!(q.producer().op->name == "transpose")) return expand(q, shape);
+  // Behind it heads are seen to be brought forward.
+  const Ints order = transpose_order(q.producer().attrs.get<Ints>("order"), q.type());
+  Dims inside(shape.size());
+  for (size_t d = 0; d < shape.size(); ++d) inside[size_t(order[d])] = shape[d];
+  return transpose(expand(q.producer().inputs[0], inside), order);
+}
+
 bool is_never_less(const Dim& a, const Dim& b, const SymbolRanges& symbols) {
   return (a - b).range(symbols).low >= 0;
 }
@@ -84,7 +99,8 @@ Value attention_of(const Found& found, const Scores& s, const Pattern& product, 
                    Value mask) {
   const Node& dots = found.node(s.dots);
   const size_t axes = dots.types[0].shape.size();
-  const Value q = with_four_axes(found[s.q]), k = with_four_axes(keys_of(found, s)),
+  const Value q = with_four_axes(with_rows(found[s.q], found.type())),
+              k = with_four_axes(keys_of(found, s)),
               v = with_four_axes(turns_second(found.node(product)) ? last_two_swapped(found[s.v])
                                                                    : found[s.v]);
   AttentionOptions options;
@@ -97,7 +113,7 @@ Value attention_of(const Found& found, const Scores& s, const Pattern& product, 
     options.scale *= found.number(s.scale);
   }
   if (!std::isfinite(options.scale) || options.scale == 0) return {};
-  const Dim &queries = q.shape()[2], &keys = k.shape()[2];
+  const Dim queries = found[s.q].shape()[axes - 2], &keys = k.shape()[2];
   const SymbolRanges& symbols = q.graph->symbols;
   if (is_never_less(keys, 1, symbols) || is_never_less(keys, queries, symbols))
     options.empty_row = "nan";
@@ -109,41 +125,62 @@ Value attention_of(const Found& found, const Scores& s, const Pattern& product, 
   return axes == 4 ? y : axes == 3 ? squeeze(y, {1}) : squeeze(y, {0, 1});
 }
 
+// What is added to scores, and which keys are seen; either may be absent.
+struct Masks {
+  Value bias, seen;
+};
+Value plus(Value a, Value b) { return !a ? b : !b ? a : a + b; }
+
+// Scores where `seen` holds, or does not, and a low number elsewhere. -inf: a key that is not seen;
+// another: also one, unless none of the row is.
+struct Lowered {
+  Pattern like;  // a value of the dtype that numbers are made in
+  Pattern seen = any(), low = number();
+
+  Patterns of(const Pattern& scores) const {
+    return {op("where", {seen, scores, low}), op("where", {seen, low, scores})};
+  }
+  // With what is added to scores before that.
+  std::optional<Masks> masks(const Found& found, bool where_seen, Value bias) const {
+    const double number = found.number(low);
+    if (!(number <= kLowest)) return std::nullopt;
+    const Value kept = found[seen];
+    if (std::isinf(number)) return Masks{bias, where_seen ? kept : logical_not(kept)};
+    const Value zero = bias ? bias : scalar(found[like], 0), none = scalar(found[like], number);
+    return Masks{where_seen ? where(kept, zero, none) : where(kept, none, zero), {}};
+  }
+};
+
+// In all the ways that scores are masked in: a bias is added, before keys are lowered or behind
+// that.
 void add_scores(Rules& rules) {
   const Scores s;
-  const auto add = [&](const Pattern& masked, const auto& masks) {
+  using MasksOf = std::function<std::optional<Masks>(const Found& found)>;
+  const auto add = [&](const Pattern& masked, const MasksOf& masks) {
     const Pattern soft = op("softmax", {either({masked, op("cast", {masked})})}, is_last_axis);
     const Pattern product = op("matmul", {either({soft, op("cast", {soft})}), s.v}, takes_rows);
     rules.push_back({product, [=](const Found& found) {
-                       Value bias, mask;
-                       if (!masks(found, bias, mask)) return Value{};
-                       return attention_of(found, s, product, bias, mask);
+                       const auto found_masks = masks(found);
+                       return found_masks ? attention_of(found, s, product, found_masks->bias,
+                                                         found_masks->seen)
+                                          : Value{};
                      }});
   };
   const Pattern bias = any([](const Value& value) { return is_float(value.dtype()); });
-  add(sum({s.narrow, bias}), [=](const Found& found, Value& added, Value&) {
-    added = found[bias];
-    return true;
-  });
-  const Pattern seen = any(), low = number();
-  // -inf: a key that is not seen; a low number: also one, unless none of the row is.
-  const auto lowered = [=](bool where_seen) {
-    return [=](const Found& found, Value& added, Value& mask) {
-      const double number = found.number(low);
-      if (!(number <= kLowest)) return false;
-      const Value kept = found[seen];
-      if (std::isinf(number)) {
-        mask = where_seen ? kept : logical_not(kept);
-        return true;
-      }
-      const Value zero = scalar(found[s.q], 0), none = scalar(found[s.q], number);
-      added = where_seen ? where(kept, zero, none) : where(kept, none, zero);
-      return true;
-    };
-  };
-  add(op("where", {seen, s.narrow, low}), lowered(true));
-  add(op("where", {seen, low, s.narrow}), lowered(false));
-  add(s.plain, [](const Found&, Value&, Value&) { return true; });
+  const Lowered lowered{s.q};
+  for (const bool where_seen : {true, false}) {
+    const auto low = [&](const Pattern& scores) { return lowered.of(scores)[where_seen ? 0 : 1]; };
+    add(sum({low(s.narrow), bias}), [=](const Found& found) {
+      auto masks = lowered.masks(found, where_seen, {});
+      if (masks) masks->bias = plus(masks->bias, found[bias]);
+      return masks;
+    });
+    add(low(sum({s.narrow, bias})),
+        [=](const Found& found) { return lowered.masks(found, where_seen, found[bias]); });
+    add(low(s.narrow), [=](const Found& found) { return lowered.masks(found, where_seen, {}); });
+  }
+  add(sum({s.narrow, bias}), [=](const Found& found) { return Masks{found[bias], {}}; });
+  add(s.plain, [](const Found&) { return Masks{}; });
 }
 
 const Ints kHeadsInside{0, 2, 1, 3};

@@ -97,6 +97,36 @@ TEST(FindAttention, MasksAreBiasesOrBools) {
             OpNames("where attention"));
 }
 
+TEST(FindAttention, KeysMayBeHiddenBesideABias) {
+  Layer behind;
+  const Value seen = behind.graph.input("seen", boolean({4, 6}));
+  EXPECT_EQ(behind.found(where(seen, behind.dots(), behind.number(-3.4028235e38)) +
+                         behind.graph.input("bias", f32({2, 1, 1, 6}))),
+            OpNames("where add attention"));
+  Layer before;
+  const Value not_seen = before.graph.input("hidden", boolean({4, 6}));
+  EXPECT_EQ(before.found(where(not_seen, before.number(-kInfinity),
+                               before.dots() + before.graph.input("bias", f32({3, 1, 6})))),
+            OpNames("not attention"));
+}
+
+// GPT-2 cuts its mask out of a table: as many rows as there are queries, as far as the table goes.
+TEST(FindAttention, AMaskMayBeAPartOfATable) {
+  Graph graph;
+  const Value q = graph.input("q", f32({"b", 3, "s", 5})),
+              past = graph.input("past", f32({"b", 3, "p", 5}));
+  const Value k = concat({past, q}, 2), v = concat({q, past}, 2);
+  const Value table = graph.input("table", boolean({1, 1, 8, 8}));
+  const Value queries = shape_of(q, 2, 3), keys = shape_of(k, 2, 3);
+  const Value rows = slice(table, keys - queries, keys, {2}),
+              seen = slice(rows, graph.constant(Tensor::of(DType::i64, {1}, {0})), keys, {3});
+  const Value scores = where(seen, matmul(q, k, false, true), scalar(q, -3.4028235e38));
+  graph.output("y", matmul(softmax(scores + graph.input("padding", f32({"b", 1, 1, 1}))), v));
+  const Graph known = dead_code.run(known_shapes.run(graph).graph).graph;
+  EXPECT_EQ(ops_after(find_attention, known),
+            OpNames("concat concat slice slice where add expand attention"));
+}
+
 TEST(FindAttention, ANumberThatIsNotLowEnoughIsNoMask) {
   Layer layer;
   const Value mask = layer.graph.input("mask", boolean({4, 6}));

@@ -7,6 +7,7 @@
 #include "rlx/ops/ops_channel_norm.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_norm.h"
+#include "rlx/ops/views.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
 #include "rlx/passes/weights.h"
@@ -89,6 +90,63 @@ void add_layer_norm(Rules& rules) {
                                                epsilon_of(norm))
                                   : Value{};
                    }});
+}
+
+// The axis of a reduction over one that is not the last, and is kept.
+std::optional<int64_t> inner_axis(const Node& node) {
+  const int64_t rank_of_x = rank(node.inputs[0].type());
+  const Ints& axes = node.attrs.get<Ints>("axes");
+  if (axes.size() != 1 || !node.attrs.get<bool>("keep")) return std::nullopt;
+  const int64_t axis = axes[0] < 0 ? axes[0] + rank_of_x : axes[0];
+  return axis + 1 < rank_of_x ? std::optional(axis) : std::nullopt;
+}
+bool over_inner_axis(const Node& node) { return inner_axis(node).has_value(); }
+
+// layer_norm over an axis that is brought to the end, and back behind it.
+Value norm_along(Value x, int64_t axis, Value gamma, Value beta, double epsilon) {
+  Ints there(x.shape().size()), back;
+  std::iota(there.begin(), there.end(), 0);
+  std::rotate(there.begin() + axis, there.begin() + axis + 1, there.end());
+  for (size_t d = 0; d < there.size(); ++d)
+    back.push_back(std::find(there.begin(), there.end(), static_cast<int64_t>(d)) - there.begin());
+  return transpose(layer_norm(transpose(x, there), gamma, beta, -1, epsilon), back);
+}
+
+// Over channels that come first, as convolutions have them.
+void add_channels_first(Rules& rules) {
+  const Pattern x = any(), epsilon = number(), weight = once();
+  const Pattern centre = op("mean", {x}, over_inner_axis), distance = sum({x, {centre, -1}});
+  const Pattern variance = either({op("mean", {product({{distance, 2}})}, over_inner_axis),
+                                   op("mean_square", {distance}, over_inner_axis)});
+  rules.push_back({product({distance, {sum({variance}, epsilon), -0.5}}), [=](const Found& found) {
+                     const auto axis = inner_axis(found.node(centre));
+                     if (axis != inner_axis(found.node(variance))) return Value{};
+                     return norm_along(found[x], *axis, {}, {}, found.number(epsilon));
+                   }});
+  const auto is_back = [](const Node& node) {
+    const int64_t last = rank(node.types[0]) - 1;
+    return transpose_order(node.attrs.get<Ints>("order"), node.inputs[0].type()).back() != last;
+  };
+  const auto weighed = [&](const Pattern& norm, bool adds) {
+    const Pattern back = op("transpose", {norm}, is_back);
+    rules.push_back({adds ? sum({back, weight}) : product({back, weight}), [=](const Found& found) {
+                       const Node& node = found.node(norm);
+                       const Ints order = transpose_order(found.node(back).attrs.get<Ints>("order"),
+                                                          node.types[0]);
+                       const auto last = static_cast<int64_t>(order.size()) - 1;
+                       const auto axis =
+                           std::find(order.begin(), order.end(), last) - order.begin();
+                       const Value by = in_shape(found[weight], {node.types[0].shape.back()},
+                                                 static_cast<size_t>(last - axis));
+                       if (!by || axis_from_start(node) != last) return Value{};
+                       const Value own = found.operand(norm, 1);
+                       return transpose(layer_norm(found.operand(norm, 0), adds ? own : by,
+                                                   adds ? by : Value{}, -1, epsilon_of(node)),
+                                        order);
+                     }});
+  };
+  weighed(op("layer_norm", {any()}, is_bare), false);
+  weighed(op("layer_norm", {any()}, has_no_beta), true);
 }
 
 void add_rms_norm(Rules& rules) {
@@ -195,6 +253,7 @@ PassResult run(const Graph& graph) {
   static const Rules rules = [] {
     Rules all;
     add_layer_norm(all);
+    add_channels_first(all);
     add_rms_norm(all);
     add_narrow(all);
     add_group_norm(all);

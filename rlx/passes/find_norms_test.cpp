@@ -116,7 +116,7 @@ TEST(FindNorms, GroupNormIsANormOfRowsOfChannels) {
 
 TEST(FindNorms, AMeanOverOtherAxesIsNone) {
   Written first(f32({2, 3, 4}));
-  EXPECT_EQ(first.found(normal(first.x, {1})), OpNames("mean sub pow mean add sqrt div"));
+  EXPECT_EQ(first.found(normal(first.x, {0, 2})), OpNames("mean sub pow mean add sqrt div"));
   Written mixed(f32({4, 4}));
   const Value distance = mixed.x - mean(mixed.x, {0}, true);
   EXPECT_EQ(mixed.found(distance / sqrt(variance_of(distance, {1}) + epsilon_of(mixed.x))),
@@ -137,6 +137,27 @@ TEST(FindNorms, ASecondFactorOfAnotherShapeStays) {
   Written data(f32({2, 4}));
   EXPECT_EQ(data.found(normal(data.x, {1}) * data.graph.input("g", f32({4}))),
             OpNames("layer_norm mul"));
+}
+
+TEST(FindNorms, ChannelsThatComeFirstAreNormalisedThroughATranspose) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 5, 3, 4}));
+  const Value gamma = graph.weight("gamma", some_tensor({5, 1, 1}, 3)),
+              beta = graph.weight("beta", some_tensor({5, 1, 1}, 4));
+  const Value distance = x - mean(x, {1}, true);
+  const Value variance = mean(distance * distance, {1}, true);
+  graph.output("y", gamma * (distance / sqrt(variance + scalar(x, 1e-6))) + beta);
+  EXPECT_EQ(ops_after(find_norms, graph), OpNames("transpose layer_norm transpose"));
+}
+
+TEST(FindNorms, WeightsOfAnotherAxisStayOutside) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 5, 3, 5}));
+  const Value distance = x - mean(x, {1}, true);
+  const Value variance = mean(distance * distance, {1}, true);
+  graph.output("y", graph.weight("gamma", some_tensor({5}, 3)) *
+                        (distance / sqrt(variance + scalar(x, 1e-6))));
+  EXPECT_EQ(ops_after(find_norms, graph), OpNames("transpose layer_norm transpose mul"));
 }
 
 }  // namespace

@@ -5,46 +5,17 @@
 
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_rope.h"
-#include "rlx/ops/views.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
+#include "rlx/passes/slices.h"
 
 namespace rlx {
 namespace {
 
-struct Part {
-  int64_t start, length;
-};
-
-// Numbers of a list that is an attribute or a host operand.
-std::optional<Dims> host_list(const Node& node, const char* attr, size_t operand) {
-  if (node.attrs.has(attr)) return dims_attr(node.attrs, attr);
-  if (operand >= node.inputs.size() || !node.inputs[operand].present()) return std::nullopt;
-  const Value& value = node.inputs[operand];
-  const auto& host = value.producer().host_values[static_cast<size_t>(value.result)];
-  if (!host) return std::nullopt;
-  return Dims(host->elements.begin(), host->elements.end());
-}
-
 // Which elements of the last axis a slice has, if it has all of the others.
-std::optional<Part> part_of_last_axis(const Node& node) {
-  const Dims &from = node.inputs[0].shape(), &to = node.types[0].shape;
-  const auto starts = host_list(node, "starts", 1);
-  if (from.empty() || !starts || !to.back().is_number() || !from.back().is_number() ||
-      !std::equal(from.begin(), from.end() - 1, to.begin()))
-    return std::nullopt;
-  for (const int64_t step : node.attrs.get<Ints>("steps"))
-    if (step != 1) return std::nullopt;
-  Ints axes = node.attrs.get<Ints>("axes");
-  for (size_t i = 0; i < starts->size(); ++i) {
-    const int64_t last = static_cast<int64_t>(from.size()) - 1,
-                  axis = axes.empty() ? static_cast<int64_t>(i) : axes[i];
-    if (axis != last && axis != -1) continue;
-    if (!(*starts)[i].is_number()) return std::nullopt;
-    const int64_t start = (*starts)[i].number();
-    return Part{start < 0 ? start + from.back().number() : start, to.back().number()};
-  }
-  return std::nullopt;
+std::optional<Stretch> part_of_last_axis(const Node& node) {
+  const auto part = stretch_of(node);
+  return part && part->axis + 1 == node.types[0].shape.size() ? part : std::nullopt;
 }
 bool is_part(const Node& node) { return part_of_last_axis(node).has_value(); }
 
@@ -107,8 +78,8 @@ void add_halves(Rules& rules) {
          const Value of = found[x];
          const auto first = part_of_last_axis(found.node(low)),
                     second = part_of_last_axis(found.node(high));
-         const int64_t half = first->length;
-         if (first->start != 0 || second->start != half || second->length != half ||
+         const int64_t half = first->count;
+         if (first->first != 0 || second->first != half || second->count != half ||
              !of.shape().back().is(2 * half))
            return Value{};
          if (!has_equal_halves(found[cosines]) || !has_equal_halves(found[sines])) return Value{};
@@ -127,8 +98,8 @@ void add_rest(Rules& rules) {
   rules.push_back({op("concat", {turned, rest}, joins_last_axis), [=](const Found& found) {
                      const auto first = part_of_last_axis(found.node(turned_part)),
                                 second = part_of_last_axis(found.node(rest));
-                     if (first->start != 0 || second->start != first->length ||
-                         !found[x].shape().back().is(first->length + second->length))
+                     if (first->first != 0 || second->first != first->count ||
+                         !found[x].shape().back().is(first->count + second->count))
                        return Value{};
                      const Attrs& attrs = found.node(turned).attrs;
                      return rope(found[x], found.operand(turned, 1), found.operand(turned, 2),

@@ -52,7 +52,8 @@ bool has_no_auto_pad(const Node& node) {
 
 void add_rules(Rules& rules) {
   const Pattern x = any(), padded = op("pad", {x}, is_around);
-  const Pattern conv = op("conv", {padded}, has_no_auto_pad);
+  // Weights of a run may be infinite, and make NaN of zeros that are there.
+  const Pattern conv = op("conv", {padded, once()}, has_no_auto_pad);
   const auto with_pads = [=](const Found& found, const Pattern& window) {
     Attrs attrs = found.node(window).attrs;
     Ints pads = *zeros_around(found.node(padded));

@@ -1,7 +1,8 @@
 // Starting from the last, each op on single elements takes in the producers of its operands that
 // are of its kind and size, then one op of another kind whose kernel stores what they go on with. A
 // producer that others read as well is taken in where they do not lead back into the group: its
-// value is then a second result.
+// value is then a second result. One transpose may be among them: elements are counted as before
+// it.
 
 #include "rlx/passes/fuse.h"
 
@@ -55,6 +56,8 @@ class Grouping {
     std::vector<int> nodes;  // of the graph, sorted
     int anchor = -1;
     int64_t anchor_bindings = 0;
+    int turn = -1;              // a transpose: what it is made of has its elements in another order
+    std::set<int> before = {};  // that is what is before it
   };
 
   std::vector<Group> find() {
@@ -65,21 +68,12 @@ class Grouping {
       Group group{{root}};
       const int number = static_cast<int>(groups_.size());
       group_[at] = number;
-      if (copies) {  // the transpose before it, where nobody else reads that
-        const int transpose = graph_.node(root).inputs[0].node;
-        const bool own = readers_[size_t(transpose)].size() == 1 && !leaves_[size_t(transpose)];
-        if (!own || group_[size_t(transpose)] >= 0) {
-          group_[at] = -1;
-          continue;
-        }
-        group.nodes.push_back(transpose);
-        group_[size_t(transpose)] = number;
-      }
       groups_.push_back(group);
       grow(groups_.back(), number);
       Group& made = groups_.back();
       std::sort(made.nodes.begin(), made.nodes.end());
-      const bool useful = made.anchor >= 0 || scalar_count(made) > (copies ? 0u : 1u);
+      const bool useful =
+          made.anchor >= 0 || scalar_count(made) > (copies && made.turn >= 0 ? 0u : 1u);
       if (useful && speaks_of_inputs(made)) continue;
       for (const int node : made.nodes) group_[size_t(node)] = -1;
       groups_.pop_back();
@@ -178,16 +172,72 @@ class Grouping {
       for (const Value& input : inputs) {
         if (group.nodes.size() >= kMostNodes) break;
         if (!input.present() || is_member(group, input.node) || input.result != 0) continue;
-        if (!runs_along(input, group) || !may_join(input.node)) continue;
-        if (!closed_with(group, input.node)) continue;
-        group.nodes.push_back(input.node);
+        const bool turns = group.turn < 0 && may_turn(input.node);
+        if (!runs_along(input, group) || !(turns || may_join(input.node))) continue;
+        const bool before = is_before(group, group.nodes[next]);
+        if (!in_order(group, input.node, before) || !closed_with(group, input.node)) continue;
+        Group with = group;
+        with.nodes.push_back(input.node);
+        if (before) with.before.insert(input.node);
+        if (turns) with.turn = input.node;
+        if (!fits(with)) continue;
+        group = std::move(with);
         group_[size_t(input.node)] = number;
-        if (fits(group)) continue;
-        group.nodes.pop_back();
-        group_[size_t(input.node)] = -1;
       }
     }
     take_anchor(group, number);
+    const bool idle = group.turn >= 0 && group.before.empty();
+    if (!idle && can_turn_back(group)) return;
+    // Nothing is gained by the transpose: it is left outside, with what is before it.
+    const Group whole = group;
+    group.nodes.clear();
+    for (const int node : whole.nodes)
+      if (node == whole.turn || whole.before.count(node) > 0)
+        group_[size_t(node)] = -1;
+      else
+        group.nodes.push_back(node);
+    group.turn = group.anchor = -1;
+    group.before.clear();
+    take_anchor(group, number);
+  }
+
+  // A transpose that only the group reads.
+  bool may_turn(int at) const {
+    const Node& node = graph_.node(at);
+    if (traits_.on_host()) return false;  // a tile has one order
+    return group_[size_t(at)] < 0 && !leaves_[size_t(at)] && readers_[size_t(at)].size() == 1 &&
+           !once_[size_t(at)] && on_device(node) && !is_shape_arithmetic(node) &&
+           permuted_strides(node);
+  }
+  static bool is_before(const Group& group, int node) {
+    return node == group.turn || group.before.count(node) > 0;
+  }
+  // Has the node its elements in the order that its readers and operands have them in?
+  bool in_order(const Group& group, int node, bool before) const {
+    if (group.turn < 0) return true;
+    for (const int reader : readers_[size_t(node)])
+      if (is_member(group, reader) && is_before(group, reader) != before) return false;
+    for (const Value& input : graph_.node(node).inputs)
+      if (input.present() && is_member(group, input.node) && input.node != group.turn &&
+          (group.before.count(input.node) > 0) != before)
+        return false;
+    return true;
+  }
+  // Behind a transpose others' elements are found by its axes, or by their number where there are
+  // as many of them, one behind the other.
+  bool can_turn_back(const Group& group) const {
+    if (group.turn < 0) return true;
+    const Dims& turned = graph_.node(group.turn).types[0].shape;
+    for (const int at : group.nodes) {
+      if (is_before(group, at)) continue;
+      const Dims& shape = graph_.node(at).types[0].shape;
+      for (const Value& input : read_by(at)) {
+        if (is_member(group, input.node) || is_scalar_constant(input.producer())) continue;
+        const bool in_row = count(input.shape()) == count(shape) && !input.producer().op->view;
+        if (!in_row && !(shape == turned)) return false;
+      }
+    }
+    return true;
   }
 
   // The op that the most work stands behind, as a rule the latest.
@@ -197,6 +247,8 @@ class Grouping {
     for (const int at : group.nodes)
       for (const Value& input : graph_.node(at).inputs) {
         if (!input.present() || input.result != 0 || input.node <= best) continue;
+        if (group.turn >= 0 && !(is_before(group, at) && in_order(group, input.node, true)))
+          continue;
         if (is_member(group, input.node) || group_[size_t(input.node)] >= 0) continue;
         const Node& node = graph_.node(input.node);
         if (!runs_along(input, group) || once_[size_t(input.node)]) continue;
@@ -215,6 +267,7 @@ class Grouping {
     group.nodes.push_back(best);
     group.anchor = best;
     group.anchor_bindings = bindings;
+    if (group.turn >= 0) group.before.insert(best);
     group_[size_t(best)] = number;
   }
 

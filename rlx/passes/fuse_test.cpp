@@ -60,6 +60,37 @@ TEST(Fuse, AnInnerValueThatIsAnOutputIsASecondResult) {
   EXPECT_EQ(made.nodes().back().types.size(), 2u);
 }
 
+TEST(Fuse, AResidualMayBeInTheOrderBehindATranspose) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 8, 8})), w = graph.input("w", kMatrix);
+  graph.output("y", transpose(matmul(x, w), {0, 2, 1}) + x);
+  EXPECT_EQ(fused_ops(graph), "fused(matmul transpose add)");
+}
+
+TEST(Fuse, WhatIsReadInBothOrdersIsComputedBefore) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);
+  const Value t = tanh(matmul(x, w));
+  graph.output("y", transpose(t, {1, 0}) + t);
+  EXPECT_EQ(fused_ops(graph), "fused(matmul tanh) transpose add");
+}
+
+TEST(Fuse, ATransposeOfWhatIsReadElsewhereIsAView) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), y = graph.input("y", kMatrix);
+  graph.output("y", tanh(transpose(x, {1, 0}) + y));
+  EXPECT_EQ(fused_ops(graph), "transpose fused(add tanh)");
+}
+
+TEST(Fuse, HalvesAreRoundedInRegisters) {
+  Graph graph;
+  const Value x = graph.input("x", f16({8, 8})), w = graph.input("w", f16({8, 8}));
+  graph.output("y", tanh(matmul(x, w) * x));
+  DeviceTraits traits = gpu();
+  traits.f16 = true;
+  EXPECT_EQ(ops_of(fuse(graph, traits, {})), "fused(matmul mul tanh)");
+}
+
 TEST(Fuse, AWayOutAndBackKeepsNodesApart) {
   Graph graph;
   const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);

@@ -1,5 +1,6 @@
 // A reshape or expand whose shape is computed, but known as expressions of symbols, has it as an
-// attribute: the arithmetic behind it, and its use of other values' shapes, is then dead.
+// attribute, and so has a slice its ends: the arithmetic behind them, and its use of other values'
+// shapes, is then dead.
 
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
@@ -8,6 +9,7 @@ namespace rlx {
 
 const OpDef& reshape_op();
 const OpDef& expand_op();
+const OpDef& slice_op();
 
 namespace {
 
@@ -16,10 +18,33 @@ bool is_known(const Value& value) {
   return host && !host->own_symbols;
 }
 
+Dims elements_of(const Value& value) {
+  const auto& host = *value.producer().host_values[static_cast<size_t>(value.result)];
+  return {host.elements.begin(), host.elements.end()};
+}
+
+// The slice with its ends as attributes; none where a run tells them.
+std::optional<Value> known_slice(const RewriteSite& site) {
+  const Values& in = site.inputs;
+  if (site.node.op.get() != &slice_op() || in.size() < 3 || !in[1].present() || !in[2].present())
+    return std::nullopt;
+  if (!is_known(in[1]) || !is_known(in[2]) || !site.node.definitions.empty()) return std::nullopt;
+  Attrs attrs = site.attrs;
+  attrs.set("starts", elements_of(in[1]));
+  attrs.set("ends", elements_of(in[2]));
+  return in[0].apply(slice_op(), {in[0]}, attrs);
+}
+
 PassResult run(const Graph& graph) {
   int64_t changes = 0;
   Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const Node& node = site.node;
+    if (const auto sliced = known_slice(site)) {
+      site.to.set_name(*sliced, node.name);
+      site.to.set_origin(*sliced, node.origin);
+      ++changes;
+      return Values{*sliced};
+    }
     const bool shaped = node.op.get() == &reshape_op() || node.op.get() == &expand_op();
     if (!shaped || node.inputs.size() < 2 || !node.inputs[1].present()) return std::nullopt;
     if (!is_known(site.inputs[1]) || !node.definitions.empty()) return std::nullopt;

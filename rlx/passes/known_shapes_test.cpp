@@ -20,6 +20,18 @@ TEST(KnownShapes, AShapeOfAnotherValuesExtentsIsAnAttribute) {
   EXPECT_EQ(evaluate(made, inputs).outputs.at("z").shape(), (Shape{5, 6}));
 }
 
+TEST(KnownShapes, EndsOfASliceAreAttributes) {
+  Graph graph;
+  const Value x = graph.input("x", f32({8}));
+  const Value y = graph.input("y", f32({"n"}));
+  const Value zero = graph.constant(Tensor::of(DType::i64, {1}, {0}));
+  graph.output("z", slice(x, zero, shape_of(tanh(y))));
+  const Graph made = dead_code.run(known_shapes.run(graph.clone()).graph).graph;
+  EXPECT_EQ(print(made).find("shape_of"), std::string::npos) << print(made);
+  const TensorMap inputs{{"x", Tensor(DType::f32, {8})}, {"y", Tensor(DType::f32, {5})}};
+  EXPECT_EQ(evaluate(made, inputs).outputs.at("z").shape(), (Shape{5}));
+}
+
 TEST(KnownShapes, AShapeThatTheRunBringsStaysAnOperand) {
   Graph graph;
   const Value x = graph.input("x", {DType::f32, {6}});

@@ -13,6 +13,7 @@ extern const Pass known_shapes;
 extern const Pass common_values;
 extern const Pass merge_transposes;
 extern const Pass simplify;
+extern const Pass find_views;
 extern const Pass find_activations;
 extern const Pass find_norms;
 extern const Pass find_rope;

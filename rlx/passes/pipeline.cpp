@@ -12,6 +12,7 @@ std::vector<const Pass*> pass_pipeline() {
       &known_shapes,      //
       &merge_transposes,  //
       &common_values,     //
+      &find_views,        //
       &simplify,          //
       &common_values,     //
       &find_activations,  //

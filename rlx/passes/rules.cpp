@@ -3,38 +3,13 @@
 #include <algorithm>
 #include <set>
 
+#include "rlx/passes/extents.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {
 namespace {
 
 using Checks = std::vector<DimCheck>;
-
-bool same_pair(const DimCheck& a, const DimCheck& b) {
-  return (a.a == b.a && a.b == b.b) || (a.a == b.b && a.b == b.a);
-}
-
-// Is what `check` asks for asked for by one of the others?
-bool is_implied(const DimCheck& check, const Checks& others) {
-  return std::any_of(others.begin(), others.end(), [&](const DimCheck& other) {
-    if (other.relation == check.relation)
-      return (other.a == check.a && other.b == check.b) ||
-             ((check.relation == Relation::equal || check.relation == Relation::broadcast) &&
-              same_pair(other, check));
-    if (!same_pair(other, check)) return false;
-    // Two that broadcast to the extent of one of them: the other is 1 or equal.
-    if (check.relation == Relation::broadcasts_to)
-      return other.relation == Relation::equal ||
-             (other.relation == Relation::broadcast && broadcast(check.a, check.b) == check.b);
-    return check.relation == Relation::broadcast &&
-           (other.relation == Relation::equal || other.relation == Relation::broadcasts_to);
-  });
-}
-
-bool all_implied(const Checks& checks, const Checks& by) {
-  return std::all_of(checks.begin(), checks.end(),
-                     [&](const DimCheck& check) { return is_implied(check, by); });
-}
 
 Checks checks_of(const Graph& graph, const std::vector<int>& nodes) {
   Checks all;
@@ -63,7 +38,7 @@ std::optional<Value> replacement(const Rule& rule, const Match& match, const Mat
   std::vector<int> added;
   for (int at = first_new; at < static_cast<int>(site.to.nodes().size()); ++at) added.push_back(at);
   const Checks before = checks_of(from.graph(), match.nodes), after = checks_of(site.to, added);
-  if (!all_implied(before, after) || !all_implied(after, before)) return std::nullopt;
+  if (!ask_the_same(before, after)) return std::nullopt;
   for (const int at : added)
     if (!is_source(site.to.node(at))) site.to.set_origin(site.to.value(at), site.node.origin);
   return value;

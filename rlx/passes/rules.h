@@ -21,6 +21,8 @@ class Found {
   double number(const Pattern& pattern) const { return match_.number(pattern); }
   const Node& node(const Pattern& pattern) const { return match_[pattern].producer(); }
   const TensorType& type() const { return root_.type(); }  // of what is replaced
+  // What a value of the graph that was is in the new one.
+  Value moved(const Value& value) const { return moved_(value); }
   // Operand i of a node that was found, in the new graph; none where it is absent.
   Value operand(const Pattern& pattern, size_t i) const;
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rlx/ir/known.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
@@ -27,6 +28,14 @@ void add_arithmetic(Rules& rules) {
   rules.push_back(drops(x, op("div", {x, one})));
   rules.push_back(drops(x, op("pow", {x, one})));
   rules.push_back(drops(x, op("add", {x, zero}, is_integer_node)));
+  rules.push_back({op("mul", {x, zero}, is_integer_node), [=](const Found& found) {
+                     const Dims& shape = found.type().shape;
+                     if (!is_concrete(shape) || count(shape).number() > kMostKnownElements)
+                       return Value{};
+                     Tensor zeros(found.type().dtype, concrete(shape));
+                     for (int64_t i = 0; i < zeros.count(); ++i) zeros.set_integer(i, 0);
+                     return constant_beside(found[x], zeros);
+                   }});
   rules.push_back({op("sub", {x, zero}), [=](const Found& found) {
                      // -0 - (-0) is 0
                      const bool plain = !std::signbit(found.number(zero));

@@ -34,6 +34,7 @@ TEST(Simplify, ArithmeticThatIsExactGoes) {
   EXPECT_EQ(left([](Value x) { return x / number(x, 8); }), OpNames("mul"));
   EXPECT_EQ(left([](Value x) { return exp(cast(x + number(x, 0), DType::f32)); }, i32({3})),
             OpNames("cast exp"));
+  EXPECT_EQ(left([](Value x) { return cast(x * number(x, 0), DType::f32); }, i32({3})), OpNames());
 }
 
 TEST(Simplify, ArithmeticThatIsNotExactStays) {
@@ -41,6 +42,7 @@ TEST(Simplify, ArithmeticThatIsNotExactStays) {
   EXPECT_EQ(left([](Value x) { return exp(x - number(x, -0.0)); }), OpNames("sub exp"));
   EXPECT_EQ(left([](Value x) { return x / number(x, 3); }), OpNames("div"));
   EXPECT_EQ(left([](Value x) { return number(x, 1) / x; }), OpNames("div"));
+  EXPECT_EQ(left([](Value x) { return x * number(x, 0); }), OpNames("mul"));  // of NaN
 }
 
 TEST(Simplify, AOneThatBroadcastsStays) {

@@ -68,6 +68,17 @@ run_moonshine() {
   grep -q 'made after the fourth token: 0 pipelines, 0 plans, 0 buffers' "$work/errors" ||
     problem "$(grep '^made after' "$work/errors")"
 }
+# What a run takes, of all branches together, may only fall.
+check_steps() {
+  local most steps
+  most=$(awk -v name="$1" '$1 == name { print $2 }' "$source/tests/models/real/steps")
+  [ "$most" ] || return
+  steps=$("$rlx" explain "$(file_of "$1")" --device lavapipe 2>"$work/errors" |
+    sed -n 's/^.* without passes, \([0-9]*\) with them.*/\1/p')
+  [ "$steps" ] || { complain; return; }
+  if [ "$steps" -gt "$most" ]; then problem "takes $steps steps, where $most were enough"; fi
+  if [ "$steps" -lt "$most" ]; then echo "  takes $steps steps: tests/models/real/steps may say so"; fi
+}
 # The example reads the whole card.
 run_card() {
   "$examples/ocr" "$ocr" "$source/examples/menu.png" "$work/card.png" >"$work/card" 2>"$work/errors" || { complain; return; }
@@ -101,6 +112,7 @@ for name in "$@"; do
       silero*) run_listener "$name" "$device" ;;
       *) run_network "$name" "$device" ;;
     esac
+    if [ $device = lavapipe ]; then check_steps "$name"; fi
     echo "  $(((${EPOCHREALTIME/./} - ${start/./}) / 1000)) ms"
   done
 done

@@ -21,7 +21,7 @@ const TileOps& ops() {
                                     functions.combine(vector::Binary::add, a.x[0], a.steps[0],
                                                       a.x[1], a.steps[1], a.y, a.count);
                                   },
-                                  nullptr, nullptr, true}},
+                                  nullptr, nullptr, TileOp::Known::sum}},
                                 {"plus", {nullptr, nullptr, add}},
                                 {"clip", {nullptr, nullptr, clip, TileOp::Known::clip}},
                                 {"scaled", {nullptr, nullptr, scaled}}};

@@ -1,0 +1,20 @@
+// What a slice takes of its operand, where that is a stretch of one axis.
+#pragma once
+
+#include <optional>
+
+#include "rlx/ir/graph.h"
+
+namespace rlx {
+
+// Elements first .. first + count - 1 of an axis, and all of the others.
+struct Stretch {
+  size_t axis = 0;
+  int64_t first = 0, count = 0;
+};
+
+// None of what is no slice, has other steps than 1, takes part of several axes, all of each, or
+// what only a run knows.
+std::optional<Stretch> stretch_of(const Node& slice);
+
+}  // namespace rlx
