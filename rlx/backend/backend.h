@@ -63,6 +63,7 @@ class Backend {
   virtual void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) = 0;
   // Lets callbacks arrive until `done` is true. Not in a browser, which calls back by itself.
   virtual void wait_until(const std::function<bool()>& done) = 0;
+  virtual void wait() = 0;  // the same, until nothing is under way
 };
 
 // Starts something and lets the device call back until it is done. Any thread that waits for the

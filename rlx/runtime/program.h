@@ -70,6 +70,7 @@ class Program {
   // Starts a run and returns; `done` is called when the outputs are there. Natively that happens
   // inside wait(), which returns when no run is under way; a browser calls back by itself.
   void run_async(const TensorMap& inputs, Receive<TensorMap> done) const;
+  void run_async(const TensorMap& inputs, const RunOptions& options, Receive<RunResult> done) const;
   void wait() const;
   BoundRun bind(const TensorMap& inputs) const;
 

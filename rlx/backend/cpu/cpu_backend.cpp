@@ -5,6 +5,7 @@
 #include <mutex>
 #include <set>
 
+#include "rlx/backend/bring.h"
 #include "rlx/backend/cpu/cpu_memory.h"
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_ops.h"
@@ -24,6 +25,7 @@ class CpuTensor : public DeviceMemory {
   void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) override {
     done(read(dtype, shape));
   }
+  void wait_for_reads() override {}
 
  private:
   Tensor tensor_;
@@ -66,7 +68,7 @@ std::set<image::Number> told_cells(const image::Image& image) {
   return told;
 }
 
-class CpuExecutable : public Executable {
+class CpuExecutable : public Executable, public std::enable_shared_from_this<CpuExecutable> {
  public:
   CpuExecutable(PrepareOptions options, const DeviceTraits& traits, CpuEnginePtr engine)
       : options_(std::move(options)),
@@ -85,17 +87,35 @@ class CpuExecutable : public Executable {
   }
 
   void run_async(RunRequest& request, RunDone done) override {
-    try {
-      run(request);
-    } catch (...) {
-      const Error error = current_error();
-      return done(&error);
+    const std::shared_ptr<Bringing> bringing = Bringing::of(request, is_here);
+    if (!bringing) return run_now(request, {}, done);
+    {
+      const std::lock_guard lock(bringing_mutex_);
+      bringing_.push_back(bringing);
     }
-    done(nullptr);
+    bringing->start([self = shared_from_this(), &request, done](Result<Brought> brought) {
+      if (brought.ok()) return self->run_now(request, brought.take(), done);
+      done(&brought.error());
+    });
   }
-  void wait() override {}
+  void wait() override {
+    for (;;) {
+      std::shared_ptr<Bringing> bringing;
+      {
+        const std::lock_guard lock(bringing_mutex_);
+        while (!bringing && !bringing_.empty()) {
+          bringing = bringing_.back().lock();
+          bringing_.pop_back();
+        }
+      }
+      if (!bringing) return;
+      bringing->wait();
+    }
+  }
 
-  void run(RunRequest& request) override {
+  void run(RunRequest& request) override { run(request, bring(request, is_here)); }
+
+  void run(RunRequest& request, const Brought& brought) {
     const std::lock_guard lock(mutex_);
     const auto start = Clock::now();
     const Counters before = counters_;
@@ -108,7 +128,7 @@ class CpuExecutable : public Executable {
     if (memory_.fit(plan)) ++counters_.buffers;
     if (last != plan) ++epoch_;
     if (once_stale_) run_once();
-    take_inputs(request);
+    take_inputs(request, brought);
     report_ = request.report;
     interpret(run_, binding_.cells());
     give_outputs(request);
@@ -219,13 +239,29 @@ class CpuExecutable : public Executable {
     ++epoch_;
   }
 
-  void take_inputs(const RunRequest& request) {
+  static bool is_here(const DeviceTensor& tensor) {
+    return dynamic_cast<const CpuTensor*>(tensor.memory().get()) != nullptr;
+  }
+  void run_now(RunRequest& request, const Brought& brought, const RunDone& done) {
+    try {
+      run(request, brought);
+    } catch (...) {
+      const Error error = current_error();
+      return done(&error);
+    }
+    done(nullptr);
+  }
+
+  void take_inputs(const RunRequest& request, const Brought& brought) {
+    for (const auto& [input, tensor] : brought)
+      if (const ValueId value = image_.inputs[input].value; value >= 0) memory_.set(value, tensor);
     for (size_t i = 0; i < image_.inputs.size(); ++i) {
       const ValueId value = image_.inputs[i].value;
       if (value < 0) continue;
       const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
       if (on_device) {
-        memory_.set(value, request.device_inputs[i].read());
+        const DeviceTensor& tensor = request.device_inputs[i];
+        if (is_here(tensor)) memory_.set(value, tensor.read());
         continue;
       }
       const Tensor &now = memory_.value(value), &given = request.inputs[i];
@@ -412,6 +448,8 @@ class CpuExecutable : public Executable {
   std::set<ValueId> half_written_;  // that a run which failed left behind
   Counters counters_;
   RunReport* report_ = nullptr;
+  std::mutex bringing_mutex_;
+  std::vector<std::weak_ptr<Bringing>> bringing_;  // inputs on their way from other devices
 };
 
 class CpuBackend : public Backend {
@@ -436,6 +474,7 @@ class CpuBackend : public Backend {
     done(std::move(*result));
   }
   void wait_until(const std::function<bool()>& /*done*/) override {}
+  void wait() override {}
 
  private:
   // A table is made without a device: what is ours in it gets this one's engine.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "rlx/backend/bring.h"
 #include "rlx/backend/webgpu/run.h"
 #include "rlx/backend/webgpu/turns.h"
 #include "rlx/backend/webgpu/user_calls.h"
@@ -39,8 +40,6 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
     ~Held() { executor.turns_.end(); }
     Executor& executor;
   };
-  // Inputs that lie on another device, as tensors of the host.
-  using Brought = std::vector<std::pair<size_t, Tensor>>;
   // What is under way: a run, or the preparation where there is no request.
   struct Job {
     RunRequest* request = nullptr;
@@ -59,7 +58,7 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   using Phase = Job::Phase;
   // What the program has on a logical device; all of it is made again after a loss.
   struct Connection {
-    std::shared_ptr<LogicalDevice> logical;
+    LogicalDevicePtr logical;
     PipelineList pipelines;  // by kernel
     bool compiled = false;
     std::unique_ptr<Resources> resources;
@@ -87,8 +86,9 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   Ending take_ending();
   void fail_job(const Error& error);
   void tell(Ending ending);
+  static void tell_dropped(const RunDone& done);
   void poll();
-  Brought bring(const RunRequest& request) const;
+  bool is_here(const DeviceTensor& tensor) const;
 
   // States: executor_state.cpp.
   void start_reading_state(size_t state, Receive<Tensor> done);
@@ -101,6 +101,7 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   // The job under way, under the lock: executor_job.cpp, executor_results.cpp.
   void start_job();
   bool connect();
+  bool connect_to(LogicalDevicePtr logical);
   void go_on();
   bool needs_once() const;
   void begin_once();

@@ -29,11 +29,31 @@ void Executor::start_job() {
 
 // ---- The device --------------------------------------------------------------------------------
 
-// False: pipelines are being compiled, and it goes on with the callback.
+// False: the device is being opened or pipelines compiled, and it goes on with the callback.
 bool Executor::connect() {
   const std::shared_ptr<WebGpuDevice> device = device_.lock();
   if (!device) fail(ErrorKind::device_lost, "run: the device was closed");
-  std::shared_ptr<LogicalDevice> logical = device->connect();
+  if (LogicalDevicePtr open = device->logical().current()) return connect_to(std::move(open));
+  expect_callback();
+  LogicalDevicePtr open;
+  try {
+    open = device->logical().get([this](Result<LogicalDevicePtr> made) {
+      enter(
+          [&] {
+            if (connect_to(made.take())) go_on();
+          },
+          1);
+    });
+  } catch (...) {
+    --pending_;
+    throw;
+  }
+  if (!open) return false;
+  --pending_;
+  return connect_to(std::move(open));
+}
+
+bool Executor::connect_to(LogicalDevicePtr logical) {
   if (logical == connection_.logical && connection_.compiled) return true;
   if (logical != connection_.logical) {
     notice_loss();
