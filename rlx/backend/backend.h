@@ -44,6 +44,11 @@ class Executable {
   virtual void read_state_async(const std::string& name, Receive<Tensor> done) = 0;
   virtual Tensor read_state(const std::string& name) = 0;  // waits
   virtual void write_state(const std::string& name, const Tensor& tensor) = 0;
+  // Keeps a copy of all states on the host. After a loss those that only the device had hold it
+  // again; restore_snapshot() puts all of them back. Writing a state ends its copy.
+  virtual void take_snapshot_async(RunDone done) = 0;
+  virtual void take_snapshot() = 0;  // waits
+  virtual void restore_snapshot() = 0;
   virtual Counters counters() const = 0;
 };
 using ExecutablePtr = std::shared_ptr<Executable>;

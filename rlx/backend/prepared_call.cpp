@@ -10,13 +10,24 @@ PreparedCall::PreparedCall(const image::Call& call, int32_t node, const image::I
                            const image::Implementations& implementations)
     : image_(&image), call_(&call), node_(node) {
   const auto found = implementations.find(call.op);
+  int32_t other = 0;  // a version that there is
   if (found != implementations.end())
-    for (const image::Implementation& each : found->second)
+    for (const image::Implementation& each : found->second) {
+      if (each.version != call.version) {
+        other = each.version;
+        continue;
+      }
       if (std::unique_ptr<image::CallKernel> kernel = each.prepare(call, image))
         kernels_.push_back({each.name, each.reads_views, std::move(kernel)});
-  if (kernels_.empty())
-    fail(ErrorKind::unsupported, "there is no implementation of '", call.op, "'",
-         node < 0 ? "" : text("\n  at node '", image.nodes[size_t(node)].name, "'"));
+    }
+  if (kernels_.empty()) {
+    const std::string at =
+        node < 0 ? "" : text("\n  at node '", image.nodes[size_t(node)].name, "'");
+    if (other == 0)
+      fail(ErrorKind::unsupported, "there is no implementation of '", call.op, "'", at);
+    fail(ErrorKind::unsupported, "the image calls version ", call.version, " of '", call.op,
+         "', and here is version ", other, ": compile the model again", at);
+  }
   site_.inputs.resize(call.inputs.size());
   for (const image::Call::Name& name : call.names) site_.symbols[name.symbol] = 0;
 }

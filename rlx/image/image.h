@@ -141,6 +141,7 @@ struct Call {
   std::vector<Told> told = {};
   int32_t segment = -1;
   std::string reason = {};  // why it is not on the device; empty on the CPU
+  int32_t version = 1;      // of what the op's attributes and operands mean
   bool operator==(const Call&) const = default;
 };
 

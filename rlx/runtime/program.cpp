@@ -143,6 +143,14 @@ void Program::reset_state() {
     write_state(each.name, initial_state(*state_->image, each));
 }
 
+void Program::take_snapshot() { state_->executable->take_snapshot(); }
+void Program::take_snapshot_async(Receive<bool> done) {
+  state_->executable->take_snapshot_async([done = std::move(done)](const Error* error) {
+    done(error ? Result<bool>(*error) : Result<bool>(true));
+  });
+}
+void Program::restore_snapshot() { state_->executable->restore_snapshot(); }
+
 Image Program::image() const { return Image(state_->image); }
 const Device& Program::device() const { return state_->device; }
 Counters Program::counters() const { return state_->executable->counters(); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "rlx/backend/cpu/cpu_memory.h"
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_ops.h"
+#include "rlx/backend/once_parts.h"
 #include "rlx/base/clock.h"
 #include "rlx/image/uses.h"
 
@@ -68,15 +70,22 @@ std::set<image::Number> told_cells(const image::Image& image) {
   return told;
 }
 
+using CpuOnce = std::vector<Tensor>;  // what a part of `once` has made, in the order it is kept
+using CpuOnceStore = std::shared_ptr<OnceStore<CpuOnce>>;
+
 class CpuExecutable : public Executable, public std::enable_shared_from_this<CpuExecutable> {
  public:
-  CpuExecutable(PrepareOptions options, const DeviceTraits& traits, CpuEnginePtr engine)
+  CpuExecutable(PrepareOptions options, const DeviceTraits& traits, CpuEnginePtr engine,
+                CpuOnceStore store)
       : options_(std::move(options)),
         engine_(std::move(engine)),
+        store_(std::move(store)),
         image_(*options_.image),
         traits_(traits),
         binding_(image_, *options_.implementations),
-        memory_(image_) {
+        memory_(image_),
+        parts_(parts_of_once(image_)),
+        once_results_(parts_.size()) {
     const std::set<image::Number> told = told_cells(image_);
     once_ = make_ready(image_.once, told);
     run_ = make_ready(image_.run, told);
@@ -135,6 +144,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     if (!report_) return;
     report_->device = traits_.name;
     report_plan(image_, *plan, *report_);
+    report_->caches = {plans_.report()};
     report_->counters = difference(counters_, before);
     report_->microseconds = microseconds_since(start);
   }
@@ -170,9 +180,36 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     const image::State& state = state_of(image_, name);
     check_type("state", name, state.type, tensor);
     if (state.value < 0) return;
-    memory_.set(state.value, tensor.copy());
-    half_written_.erase(state.value);
-    ++epoch_;
+    set_state(state.value, tensor.copy());
+    snapshot_.erase(state.value);
+  }
+  void take_snapshot() override {
+    const std::lock_guard lock(mutex_);
+    std::map<ValueId, Tensor> copies;  // all of them or none
+    for (const image::State& state : image_.states) {
+      if (half_written_.count(state.value)) fail_of_states({state.name});
+      if (state.value >= 0) copies[state.value] = memory_.value(state.value).copy();
+    }
+    snapshot_ = std::move(copies);
+  }
+  void take_snapshot_async(RunDone done) override {
+    try {
+      take_snapshot();
+    } catch (...) {
+      const Error error = current_error();
+      return done(&error);
+    }
+    done(nullptr);
+  }
+  void restore_snapshot() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> missing;
+    for (const image::State& state : image_.states)
+      if (state.value >= 0 && !snapshot_.count(state.value))
+        missing.push_back("'" + state.name + "'");
+    if (!missing.empty())
+      fail(ErrorKind::invalid_input, "restore_snapshot: there is no snapshot of ", joined(missing));
+    for (const auto& [value, copy] : snapshot_) set_state(value, copy.copy());
   }
   Counters counters() const override {
     const std::lock_guard lock(mutex_);
@@ -227,14 +264,32 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
          " was half written by a run that failed: write or reset it");
   }
 
+  void set_state(ValueId value, Tensor tensor) {
+    memory_.set(value, std::move(tensor));
+    half_written_.erase(value);
+    ++epoch_;
+  }
+
   // What depends on weights and constants alone.
   void run_once() {
     image::Cells cells(image_.numbers);
     cells.evaluate();
+    const auto adopt = [this](const OncePart& part, const CpuOnce& made) {
+      for (size_t i = 0; i < part.kept.size(); ++i) memory_.set(part.kept[i], made[i]);
+    };
+    const auto source = [this](ValueId v) -> const Tensor& { return memory_.value(v); };
+    const std::vector<bool> skipped =
+        once_results_.find(parts_, image_, cells, source, *store_, adopt);
     memory_.begin_once();
     ++epoch_;
-    interpret(once_, cells);
+    interpret(once_, cells, &skipped);
     memory_.end_once();
+    const auto made = [this](const OncePart& part) {
+      const auto results = std::make_shared<CpuOnce>();
+      for (const ValueId value : part.kept) results->push_back(memory_.value(value));
+      return results;
+    };
+    once_results_.store(parts_, *store_, made, adopt);
     once_stale_ = false;
     ++epoch_;
   }
@@ -281,11 +336,16 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     if (!same) ++inputs_epoch_;
   }
 
-  void interpret(ReadySteps& list, image::Cells& cells) {
+  void interpret(ReadySteps& list, image::Cells& cells,
+                 const std::vector<bool>* skipped = nullptr) {
     written_.clear();
     try {
       const image::Steps& steps = *list.steps;
       for (size_t pc = 0; pc < steps.size();) {
+        if (skipped && (*skipped)[pc]) {
+          ++pc;
+          continue;
+        }
         if (const auto* jump = std::get_if<image::Jump>(&steps[pc].what)) {
           const bool taken = jump->unless == image::kNone || cells.at(jump->unless) == 0;
           pc = taken ? size_t(jump->target) : pc + 1;
@@ -432,11 +492,14 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
 
   const PrepareOptions options_;
   const CpuEnginePtr engine_;
+  const CpuOnceStore store_;
   const image::Image& image_;
   const DeviceTraits traits_;
   mutable std::mutex mutex_;
   RunBinding binding_;
   CpuMemory memory_;
+  const std::vector<OncePart> parts_;
+  OnceResults<CpuOnce> once_results_;
   Plans plans_;
   ReadySteps once_, run_;
   bool once_stale_ = true;
@@ -446,6 +509,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
   std::set<ValueId> missing_weights_;
   std::vector<ValueId> written_;    // states that the run has begun to write
   std::set<ValueId> half_written_;  // that a run which failed left behind
+  std::map<ValueId, Tensor> snapshot_;
   Counters counters_;
   RunReport* report_ = nullptr;
   std::mutex bringing_mutex_;
@@ -467,7 +531,8 @@ class CpuBackend : public Backend {
     std::optional<Result<ExecutablePtr>> result;
     try {
       options.implementations = with_engine(*options.implementations);
-      result = ExecutablePtr(std::make_shared<CpuExecutable>(std::move(options), traits_, engine_));
+      result = ExecutablePtr(
+          std::make_shared<CpuExecutable>(std::move(options), traits_, engine_, store_));
     } catch (const Error& error) {
       result = error;
     }
@@ -492,6 +557,7 @@ class CpuBackend : public Backend {
 
   DeviceTraits traits_;
   const CpuEnginePtr engine_;
+  const CpuOnceStore store_ = std::make_shared<OnceStore<CpuOnce>>();
   const image::Implementations ours_;
 };
 

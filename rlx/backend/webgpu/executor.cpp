@@ -31,7 +31,7 @@ Executor::Executor(const std::shared_ptr<WebGpuDevice>& device, PrepareOptions o
       binding_(image_, *options_.implementations),
       recorder_(image_, *this),
       run_(image_, *options_.implementations, needs_, recorder_, states_, host_, counters_),
-      once_(image_.numbers),
+      once_(image_),
       outcomes_(options_.image) {
   host_.made.resize(image_.values.size());
   host_.sources.resize(image_.values.size());
