@@ -238,5 +238,35 @@ TEST_P(Kept, ImagesHaveAHashOfAllThatIsInThem) {
   EXPECT_EQ(read_image(path).hash(), image.hash());
 }
 
+// ---- Several kernels for one dispatch ----------------------------------------------------------
+
+TEST_P(Kept, ASingleRowHasAKernelOfItsOwnWhereTheRunDecides) {
+  for (const int64_t variant : {0, 1}) {
+    Graph graph;
+    const Value x = graph.input("x", f32({"rows", 12}));
+    graph.output("y", matmul(x, graph.input("w", f32({12, 70}))));
+    const Program program =
+        compile(graph, {.device = device(), .choices = {{"matmul.variant", variant}}});
+    if (gpu_device()) {
+      const image::Steps& steps = image_of(program).run;
+      ASSERT_EQ(steps.size(), 1u);
+      EXPECT_EQ(std::get<image::Dispatch>(steps[0].what).choices.size(), variant == 0 ? 2u : 3u);
+    }
+    Tensor w(DType::f32, {12, 70});
+    for (int64_t i = 0; i < w.count(); ++i) w.set(i, static_cast<double>(i % 7) - 3);
+    uint64_t pipelines = 0;
+    for (const int64_t rows : {0, 1, 2, 7, 8, 9, 130}) {
+      Tensor a(DType::f32, {rows, 12});
+      for (int64_t i = 0; i < a.count(); ++i) a.set(i, static_cast<double>(i % 5) - 2);
+      const Tensor y = program.run({{"x", a}, {"w", w}}).at("y");
+      const Tensor want = evaluate(graph, {{"x", a}, {"w", w}}).outputs.at("y");
+      ASSERT_EQ(y.shape(), want.shape());
+      for (int64_t i = 0; i < y.count(); ++i) ASSERT_EQ(y.at(i), want.at(i)) << rows << ", " << i;
+      if (rows == 1) pipelines = program.counters().pipelines;
+    }
+    EXPECT_EQ(program.counters().pipelines, pipelines) << "all are made at preparation";
+  }
+}
+
 }  // namespace
 }  // namespace rlx
