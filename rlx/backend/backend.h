@@ -44,6 +44,11 @@ class Executable {
   virtual void read_state_async(const std::string& name, Receive<Tensor> done) = 0;
   virtual Tensor read_state(const std::string& name) = 0;  // waits
   virtual void write_state(const std::string& name, const Tensor& tensor) = 0;
+  // Keeps a copy of all states on the host. After a loss those that only the device had hold it
+  // again; restore_snapshot() puts all of them back. Writing a state ends its copy.
+  virtual void take_snapshot_async(RunDone done) = 0;
+  virtual void take_snapshot() = 0;  // waits
+  virtual void restore_snapshot() = 0;
   virtual Counters counters() const = 0;
 };
 using ExecutablePtr = std::shared_ptr<Executable>;
@@ -63,6 +68,7 @@ class Backend {
   virtual void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) = 0;
   // Lets callbacks arrive until `done` is true. Not in a browser, which calls back by itself.
   virtual void wait_until(const std::function<bool()>& done) = 0;
+  virtual void wait() = 0;  // the same, until nothing is under way
 };
 
 // Starts something and lets the device call back until it is done. Any thread that waits for the

@@ -206,7 +206,10 @@ std::shared_ptr<const MemoryPlan> Plans::plan(const Image& image, const Cells& c
   auto made = std::make_shared<const MemoryPlan>(plan_memory(image, cells));
   ++counters.plans;
   plans_.push_front({key_, made});
-  if (plans_.size() > most_) plans_.pop_back();
+  if (plans_.size() > most_) {
+    plans_.pop_back();
+    ++dropped_;
+  }
   return made;
 }
 

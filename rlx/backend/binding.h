@@ -52,6 +52,9 @@ class Plans {
   explicit Plans(size_t most = 16) : most_(most) {}
   std::shared_ptr<const MemoryPlan> plan(const image::Image& image, const image::Cells& cells,
                                          Counters& counters);
+  CacheReport report() const {
+    return {"plans", static_cast<int64_t>(plans_.size()), static_cast<int64_t>(most_), dropped_};
+  }
 
  private:
   struct Entry {
@@ -60,6 +63,7 @@ class Plans {
   };
   size_t most_;
   std::list<Entry> plans_;  // most recently used first
+  int64_t dropped_ = 0;
   std::vector<int64_t> key_;
 };
 

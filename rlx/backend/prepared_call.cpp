@@ -10,24 +10,29 @@ using image::Operand;
 PreparedCall::PreparedCall(const image::Call& call, int32_t node, const image::Image& image,
                            const image::Implementations& implementations)
     : image_(&image), call_(&call), node_(node) {
-  const auto note = [&](Error& error) {
-    if (node >= 0) error.add_note(text("at node '", image.nodes[size_t(node)].name, "'"));
-  };
   try {
     const auto found = implementations.find(call.op);
     if (!call.tile.empty() && call.op != image::kElements) make_aside(image, implementations);
+    int32_t other = 0;  // a version that there is
     if (found != implementations.end())
       for (const image::Implementation& each : found->second) {
+        if (each.version != call.version) {
+          other = each.version;
+          continue;
+        }
         const bool alone = aside_ && !each.finishes;
         if (std::unique_ptr<image::CallKernel> kernel =
                 each.prepare(alone ? aside_->own : call, image))
           kernels_.push_back(
               {each.name, each.reads_views, each.finishes, each.stores, std::move(kernel)});
       }
-    if (kernels_.empty())
+    if (kernels_.empty() && other == 0)
       fail(ErrorKind::unsupported, "there is no implementation of '", call.op, "'");
+    if (kernels_.empty())
+      fail(ErrorKind::unsupported, "the image calls version ", call.version, " of '", call.op,
+           "', and here is version ", other, ": compile the model again");
   } catch (Error& error) {
-    note(error);
+    if (node >= 0) error.add_note(text("at node '", image.nodes[size_t(node)].name, "'"));
     throw;
   }
   site_.inputs.resize(call.inputs.size());

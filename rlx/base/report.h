@@ -30,13 +30,21 @@ struct HostStepReport {
   std::string implementation = {};
 };
 
+// A cache of bounded size: the least recently used entry goes first.
+struct CacheReport {
+  std::string of;  // plans, pipelines
+  int64_t held = 0, most = 0, dropped = 0;
+};
+
 struct RunReport {
   std::string device;
   std::vector<DispatchReport> dispatches;
   std::vector<HostStepReport> host_steps;  // and reads that steer the run
   int64_t slots = 0, peak_bytes = 0;
   int64_t weight_bytes = 0, state_bytes = 0;
-  Counters counters;  // of this run alone
+  std::vector<CacheReport> caches;
+  std::vector<std::string> restored_states;  // from their snapshots, since the device was lost
+  Counters counters;                         // of this run alone
   double microseconds = 0;
 };
 

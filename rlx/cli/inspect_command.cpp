@@ -80,6 +80,9 @@ void print_memory(const Inspection& found, bool slots, Context& context) {
   context.out << context.bold("memory") << "   " << found.plan.slot_bytes.size() << " slots, "
               << bytes_text(found.plan.peak_bytes) << " at the peak; weights and constants "
               << bytes_text(found.device_weight_bytes);
+  if (found.once_steps > 0)
+    context.out << ", computed once " << bytes_text(found.once_bytes) << " of "
+                << bytes_text(found.once_source_bytes) << " that no run reads";
   if (!sizes.empty()) context.out << "; planned for " << joined(sizes);
   context.out << '\n';
   if (!found.unknown.empty())

@@ -94,6 +94,7 @@ void describe_memory(const image::Image& image, const Graph& graph, const Symbol
     const bool held = value.kind == image::Kind::weight || value.kind == image::Kind::constant;
     if (held && !value.once_only && !value.on_host) found.device_weight_bytes += bytes;
     if (value.kind == image::Kind::once) found.once_bytes += bytes;
+    if (value.once_only) found.once_source_bytes += bytes;
   }
 }
 
@@ -145,6 +146,7 @@ nlohmann::ordered_json inspection_json(const Inspection& found) {
             {"peak_bytes", found.plan.peak_bytes},
             {"weight_bytes", found.device_weight_bytes},
             {"once_bytes", found.once_bytes},
+            {"once_source_bytes", found.once_source_bytes},
             {"unknown_symbols", found.unknown}}}};
 }
 

@@ -35,7 +35,8 @@ struct Inspection {
   SymbolRanges planned_for;              // a bound where there is one, else what was bound
   std::vector<std::string> unknown;      // symbols without either: what depends on them has no size
   int64_t device_weight_bytes = 0;
-  int64_t once_steps = 0, once_bytes = 0;  // what is computed from weights when it is prepared
+  // What is computed from weights when it is prepared, and the weights that only this reads.
+  int64_t once_steps = 0, once_bytes = 0, once_source_bytes = 0;
 };
 
 Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols,

@@ -83,6 +83,14 @@ void print_report(const Measured& measured, std::ostream& out) {
   if (report.state_bytes > 0) out << ", state " << bytes_text(report.state_bytes);
   out << "\n  pipelines compiled: " << measured.total.pipelines << ", in this run " << run.pipelines
       << "; plans made: " << measured.total.plans << ", in this run " << run.plans << '\n';
+  if (!report.caches.empty()) out << "  caches:";
+  for (const CacheReport& cache : report.caches)
+    out << (&cache == report.caches.data() ? " " : "; ") << cache.held << " of at most "
+        << cache.most << ' ' << cache.of << ", " << cache.dropped << " dropped";
+  if (!report.caches.empty()) out << '\n';
+  if (!report.restored_states.empty())
+    out << "  the device was lost, and went on from the snapshot of "
+        << joined(report.restored_states) << '\n';
   out << "  " << moved(run.uploads, run.upload_bytes, "upload") << ", "
       << moved(run.readbacks, run.readback_bytes, "readback") << ", " << run.submits
       << " submits\n";
@@ -106,6 +114,9 @@ nlohmann::ordered_json report_json(const Measured& measured) {
                           {"node", step.node},
                           {"reason", step.reason},
                           {"microseconds", time_json(step.microseconds)}});
+  nlohmann::ordered_json caches = nlohmann::ordered_json::object();
+  for (const CacheReport& cache : report.caches)
+    caches[cache.of] = {{"held", cache.held}, {"most", cache.most}, {"dropped", cache.dropped}};
   return {{"device", report.device},
           {"microseconds", report.microseconds},
           {"compile_microseconds", measured.compile_microseconds},
@@ -114,6 +125,8 @@ nlohmann::ordered_json report_json(const Measured& measured) {
           {"peak_bytes", report.peak_bytes},
           {"weight_bytes", report.weight_bytes},
           {"state_bytes", report.state_bytes},
+          {"caches", std::move(caches)},
+          {"restored_states", report.restored_states},
           {"run", counters_json(report.counters)},
           {"total", counters_json(measured.total)},
           {"dispatches", std::move(dispatches)},

@@ -63,6 +63,7 @@ class Program {
     const Node& node = body_.node(at);
     const bool views = site_.traits.calls_of(node.op->name).reads_views;
     call.op = node.op->name;
+    call.version = node.op->version;
     call.attrs = node.attrs;
     for (const Value& input : node.inputs) {
       Operand operand;

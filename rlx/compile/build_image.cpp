@@ -163,12 +163,33 @@ class Assembly {
       bound.first = numbers_.of(window.first * element);
       bound.bytes = numbers_.of(window.count * element);
     }
+    for (const Alternative& each : dispatch.alternatives) {
+      made.choices.push_back(choice_of(render(with(each, dispatch), traits_), each.workgroups));
+      made.choices.back().guard = numbers_.of(each.guard);
+    }
+    made.choices.push_back(choice_of(rendered, dispatch.workgroups));
+    return std::move(flat.step);
+  }
+
+  static Dispatch with(const Alternative& alternative, Dispatch dispatch) {
+    dispatch.kernel.source = alternative.source;
+    for (const Constant& constant : alternative.constants) {
+      const auto same = [&](const Constant& each) { return each.name == constant.name; };
+      const auto found = std::find_if(dispatch.constants.begin(), dispatch.constants.end(), same);
+      if (found != dispatch.constants.end())
+        *found = constant;
+      else
+        dispatch.constants.push_back(constant);
+    }
+    return dispatch;
+  }
+
+  image::Choice choice_of(const RenderedKernel& rendered, const Dim& workgroups) {
     image::Choice choice;
     choice.kernel = kernel_of(rendered);
-    choice.workgroups = numbers_.of(dispatch.workgroups);
+    choice.workgroups = numbers_.of(workgroups);
     add_params(rendered.params, choice);
-    made.choices.push_back(std::move(choice));
-    return std::move(flat.step);
+    return choice;
   }
 
   int32_t kernel_of(const RenderedKernel& rendered) {

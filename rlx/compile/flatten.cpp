@@ -88,6 +88,7 @@ class Flattening {
   void add(const Call& call, int node, int body) {
     image::Call made;
     made.op = call.op;
+    made.version = call.version;
     add_attrs(call.attrs, made);
     made.results = call.results;
     made.reason = call.reason;

@@ -184,6 +184,7 @@ class Lowering {
                                     [](const auto& host) { return host && !host->own_symbols; });
       if (told) continue;  // as expressions, which are written where a call reads them
       Call call{node.op->name, node.attrs, {}, {}, ""};
+      call.version = node.op->version;
       bool at_hand = true;
       for (const Value& input : node.inputs) {
         call.inputs.push_back(operand(input));
@@ -475,6 +476,7 @@ class Lowering {
       if (traits_.on_host() && !views) inputs[i] = copied_once(scope, inputs[i], steps);
     }
     Call call{node.op->name, node.attrs, inputs, {}, reason};
+    call.version = node.op->version;
     call.may_fail = !node.op->elementwise;
     for (const Operand& result : results) {
       call.results.push_back(result.value);

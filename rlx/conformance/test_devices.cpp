@@ -34,9 +34,8 @@ Device used(const Device& device) {
 
 Device with_fault(const Device& device, const std::shared_ptr<webgpu::Fault>& fault) {
   const auto real = std::dynamic_pointer_cast<webgpu::WebGpuDevice>(detail::backend_of(device));
-  return detail::device_of(std::make_shared<webgpu::WebGpuDevice>(real->info(), [real, fault] {
-    return std::make_shared<webgpu::FaultyGpu>(real->gpu(), fault);
-  }));
+  return detail::device_of(std::make_shared<webgpu::WebGpuDevice>(
+      real->info(), webgpu::with_fault(real->opener(), fault)));
 }
 
 FindOptions test_find_options() {

@@ -55,12 +55,13 @@ struct Implementation {
   bool reads_views = false;  // else views are copied for it
   // Null where it refuses, by attributes, dtypes or ranks.
   std::function<std::unique_ptr<CallKernel>(const Call& call, const Image& image)> prepare;
+  int32_t version = 1;  // of the calls it understands
   bool finishes = false;    // runs the tile of the call; else that is done behind it
   bool stores = false;      // follows `stored`; else results are copied there
   Scalar scalar = nullptr;  // of an op on single elements
 };
 
-// In the order they are tried.
+// By the name of a call, in the order they are tried; those of another version are passed over.
 using Implementations = std::map<std::string, std::vector<Implementation>, std::less<>>;
 
 // A copy of elements between two layouts of one shape, made ready.

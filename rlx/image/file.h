@@ -24,6 +24,11 @@ Image from_bytes(std::span<const std::byte> bytes, Keep keep_alive, const std::s
 void write_image(const std::string& path, const Image& image, const WriteOptions& options = {});
 Image read_image(const std::string& path, const ReadOptions& options = {});  // mapped
 
+// All of an image but its tensors, of which it has the checksums. Not verified.
+std::string structure_of(const Image& image);
+// Equal images have equal hashes, on every machine.
+uint64_t hash_of(const Image& image);
+
 // A hash of bytes, XXH64: the same everywhere.
 uint64_t checksum(std::span<const std::byte> bytes);
 

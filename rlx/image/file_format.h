@@ -10,7 +10,7 @@ namespace rlx::image {
 
 // As PNG has it: a transfer that changes line ends or cuts the eighth bit is seen at once.
 constexpr unsigned char kMagic[8] = {0x89, 'R', 'L', 'X', 'I', '\r', '\n', 0x1a};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderBytes = 64, kAlignment = 64;
 // Of an expression over symbols; those of real models have a few dozen words.
 constexpr size_t kMostWords = 512;
@@ -129,8 +129,8 @@ void fields(A& a, Field<A, Tile>& t) {
 }
 template <class A>
 void fields(A& a, Field<A, Call>& c) {
-  a(c.op, c.attrs, c.bodies, c.inputs, c.results, c.stored, c.tile, c.in_place, c.names, c.told,
-    c.segment, c.reason);
+  a(c.op, c.version, c.attrs, c.bodies, c.inputs, c.results, c.stored, c.tile, c.in_place, c.names,
+    c.told, c.segment, c.reason);
 }
 template <class A>
 void fields(A& a, Field<A, Copy>& c) {

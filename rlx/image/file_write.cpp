@@ -189,16 +189,22 @@ std::span<const std::byte> bytes_of_text(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-void lay_out(const Image& image, Parts& parts) {
-  verify(image);
-  Writer body, table;
-  body(image);
+// What is before the tensors: how long each is and its checksum, then the image.
+std::string structure_of(const Writer& body) {
+  Writer table;
   table.put_count(body.tensors.size());
   for (const std::span<const std::byte> tensor : body.tensors) {
     table.put_count(tensor.size());
     table.put_word(checksum(tensor));
   }
-  const std::string structure = table.bytes + body.bytes;
+  return table.bytes + body.bytes;
+}
+
+void lay_out(const Image& image, Parts& parts) {
+  verify(image);
+  Writer body;
+  body(image);
+  const std::string structure = structure_of(body);
   Header header;
   std::memcpy(header.magic, kMagic, sizeof kMagic);
   header.structure_bytes = structure.size();
@@ -237,6 +243,14 @@ std::vector<std::byte> to_bytes(const Image& image, const WriteOptions& options)
   });
   return bytes;
 }
+
+std::string structure_of(const Image& image) {
+  Writer body;
+  body(image);
+  return structure_of(body);
+}
+
+uint64_t hash_of(const Image& image) { return checksum(bytes_of_text(structure_of(image))); }
 
 void write_image(const std::string& path, const Image& image, const WriteOptions& options) {
   with_options(image, options, [&](const Image& wanted) {

@@ -142,6 +142,7 @@ struct Call {
   std::vector<Told> told = {};
   int32_t segment = -1;
   std::string reason = {};  // why it is not on the device; empty on the CPU
+  int32_t version = 1;      // of what the op's attributes and operands mean
   // Where the elements of each result lie in its value, if not row after row; else empty.
   std::vector<Operand> stored = {};
   Tile tile = {};  // what it goes on to compute; empty as a rule

@@ -318,6 +318,7 @@ class Printer {
 
   std::string step(const Call& call) {
     std::string line = text("call ", name_text(call.op));
+    if (call.version != 1) line += text(" version ", call.version);
     std::vector<std::string> attrs;
     for (const auto& [name, attr] : call.attrs)
       attrs.push_back(text(name_text(name), '=', std::visit(AttrText(), attr.variant())));

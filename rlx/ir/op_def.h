@@ -191,6 +191,10 @@ struct OpDef {
   std::string host_reason = {}, gradient_reason = {};
   std::string onnx = {};  // the operator it equals, if any
 
+  // Counted up where attributes or operands change their meaning: images that were written before
+  // then say so, and are not misread.
+  int32_t version = 1;
+
   ~OpDef();  // not inline: every op's file has one to destroy
 };
 

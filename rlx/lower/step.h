@@ -93,6 +93,14 @@ struct InPlace {
   ValueId from = -1, to = -1;
 };
 
+// Another kernel for a dispatch, with the same operands and params.
+struct Alternative {
+  Dim guard;                        // it is taken where this is not 0
+  KernelText source;                // instead of the kernel's own
+  std::vector<Constant> constants;  // instead of those with these names
+  Dim workgroups = 1;
+};
+
 // One dispatch of a kernel, or several over shards of its operands: `repeat` times, with the symbol
 // kShard counting in params, windows and workgroups.
 struct Dispatch {
@@ -110,6 +118,7 @@ struct Dispatch {
   // Results that may take the place of a value that ends here: one the kernel reads at the same
   // elements that it writes, or one that was copied to the result before.
   std::vector<InPlace> in_place = {};
+  std::vector<Alternative> alternatives = {};  // tried in this order, before the kernel itself
 };
 inline const char* const kShard = "dispatch.shard";
 
@@ -130,6 +139,7 @@ struct Call {
   std::string reason;                  // why it is not on the device
   std::vector<InPlace> in_place = {};  // as in Dispatch
   bool may_fail = true;                // by the elements of its operands
+  int32_t version = 1;                 // of the op
   std::vector<Operand> stored = {};    // how results lie in their values; empty: row after row
   image::Tile tile = {};               // what it goes on to compute of single elements
 };

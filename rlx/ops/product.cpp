@@ -1,6 +1,7 @@
 #include "rlx/ops/product.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/kernel.h"
@@ -176,6 +177,19 @@ struct Shape2 {
   int64_t rows, columns;
 };
 
+struct Registers {
+  int64_t rows, lanes;
+  std::vector<Constant> constants() const { return {{"WORKGROUP", lanes}, {"ROWS", rows}}; }
+  Shape2 block() const { return {rows, 4 * lanes}; }
+};
+
+Registers registers_for(const LowerSite& site, const Product& product) {
+  const bool software = site.traits.device_class == DeviceClass::software;
+  int64_t rows = site.choices.get("matmul.rows", 8);
+  if (product.m.is_number()) rows = std::clamp<int64_t>(product.m.number(), 1, rows);
+  return {rows, site.choices.get("matmul.lanes", software ? 8 : 64)};
+}
+
 // Picks the kernel; the block of y that one workgroup computes.
 Shape2 choose_kernel(const LowerSite& site, const Product& product, Dispatch& dispatch) {
   const bool software = site.traits.device_class == DeviceClass::software;
@@ -187,12 +201,31 @@ Shape2 choose_kernel(const LowerSite& site, const Product& product, Dispatch& di
     dispatch.constants = {{"WORKGROUP", int64_t{256}}, is_long};
     return {64, 64};
   }
-  int64_t rows = site.choices.get("matmul.rows", 8);
-  if (product.m.is_number()) rows = std::clamp<int64_t>(product.m.number(), 1, rows);
-  const int64_t lanes = site.choices.get("matmul.lanes", software ? 8 : 64);
+  const Registers registers = registers_for(site, product);
   dispatch.kernel = kernel("matmul", {"product"});
-  dispatch.constants = {{"WORKGROUP", lanes}, {"ROWS", rows}, is_long};
-  return {rows, 4 * lanes};
+  dispatch.constants = registers.constants();
+  dispatch.constants.push_back(is_long);
+  return registers.block();
+}
+
+// Where only a run knows how many rows there are, a single one, as in a step of a decoder, has a
+// kernel that computes no other; and few have one that wastes no tile.
+void add_kernels_for_few_rows(const LowerSite& site, const Product& product, const Part& part,
+                              const Shape2& block, Dispatch& dispatch) {
+  if (product.m.is_number()) return;
+  Registers registers = registers_for(site, product);
+  const auto add = [&](int64_t below) {
+    const Shape2 small = registers.block();
+    const Dim is_below = 1 - min(floor_div(product.m, below), 1);
+    dispatch.alternatives.push_back(
+        {is_below, kernel("matmul", {}).source, registers.constants(),
+         ceil_div(part.m.count(), small.rows) * ceil_div(part.n.count(), small.columns) *
+             part.batch.count()});
+  };
+  const int64_t rows = std::exchange(registers.rows, 1);
+  if (rows > 1) add(2);
+  registers.rows = rows;
+  if (block.rows > rows) add(rows);
 }
 
 }  // namespace
@@ -284,6 +317,7 @@ Steps lower_product(const LowerSite& site, Product product) {
   dispatch.workgroups = ceil_div(part.m.count(), block.rows) *
                         ceil_div(part.n.count(), block.columns) * part.batch.count();
   dispatch.repeat = part.shards;
+  add_kernels_for_few_rows(site, product, part, block, dispatch);
 
   Steps steps = dispatch;
   if (product.y.value != result.value) steps.add(copy_view(product.y, result, site.traits));

@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "rlx/base/device_traits.h"
+#include "rlx/base/result.h"
 #include "rlx/base/shared.h"
 
 namespace rlx {
 
 namespace detail {
 struct DeviceState;
-}
+class Search;
+}  // namespace detail
 
 // How to look for devices. Nothing here comes from the environment: what is empty is not tried.
 struct FindOptions {
@@ -34,6 +36,9 @@ class Device {
   const std::string& name() const { return traits().name; }
   const DeviceTraits& traits() const;
   bool is_cpu() const { return traits().on_host(); }
+  // Natively callbacks of compile_async and of a device tensor's read_async arrive while somebody
+  // waits: this waits until nothing is under way. A browser calls back by itself.
+  void wait() const;
   const detail::DeviceState& state() const { return *state_; }
 
  private:
@@ -57,9 +62,21 @@ struct FoundDevices {
   // what there is and why others are missing.
   Device at(const std::string& name) const;
 };
-FoundDevices find_all_devices(const FindOptions& options = {});
 
-// The devices, best first.
+// A search under way. Natively its callback arrives inside wait(), and a search that nobody holds
+// any more ends with an Error; a browser calls back by itself.
+class DeviceSearch {
+ public:
+  explicit DeviceSearch(Shared<detail::Search> search) : search_(std::move(search)) {}
+  void wait() const;
+
+ private:
+  Shared<detail::Search> search_;
+};
+DeviceSearch find_devices_async(const FindOptions& options, Receive<FoundDevices> done);
+FoundDevices find_all_devices(const FindOptions& options = {});  // waits
+
+// The devices, best first. Waits.
 std::vector<Device> find_devices(const FindOptions& options = {});
 
 }  // namespace rlx

@@ -22,6 +22,7 @@ std::vector<Description> Image::outputs() const { return describe(data_->outputs
 std::vector<Description> Image::weights() const { return describe(data_->weights); }
 std::vector<Description> Image::states() const { return describe(data_->states); }
 const DeviceTraits& Image::traits() const { return data_->traits; }
+uint64_t Image::hash() const { return image::hash_of(*data_); }
 bool Image::operator==(const Image& other) const { return *data_ == *other.data_; }
 
 SymbolRanges Image::symbols() const {

@@ -2,6 +2,7 @@
 // made ready to run without being compiled again.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ class Image {
   SymbolRanges symbols() const;        // those with bounds
   const DeviceTraits& traits() const;  // of the device it was built for
   bool operator==(const Image& other) const;
+  // Of all of it, weights included: equal images have equal hashes, on every machine.
+  uint64_t hash() const;
   const image::Image& data() const { return *data_; }
 
  private:

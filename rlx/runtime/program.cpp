@@ -64,14 +64,10 @@ RunRequest request_for(const image::Image& image, const TensorMap& inputs,
   return request;
 }
 
-}  // namespace
-
-RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const {
-  RunRequest request = request_for(*state_->image, inputs, options);
-  state_->executable->run(request);
+RunResult result_of(const image::Image& image, const RunRequest& request) {
   RunResult result;
   for (size_t i = 0; i < request.wanted.size(); ++i) {
-    const std::string& name = state_->image->outputs[i].name;
+    const std::string& name = image.outputs[i].name;
     if (request.wanted[i] == RunRequest::Want::tensor)
       result.tensors.emplace(name, request.outputs[i]);
     if (request.wanted[i] == RunRequest::Want::device)
@@ -80,18 +76,31 @@ RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const
   return result;
 }
 
+}  // namespace
+
+RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const {
+  RunRequest request = request_for(*state_->image, inputs, options);
+  state_->executable->run(request);
+  return result_of(*state_->image, request);
+}
+
 TensorMap Program::run(const TensorMap& inputs) const { return run(inputs, {}).tensors; }
 
-void Program::run_async(const TensorMap& inputs, Receive<TensorMap> done) const {
-  const auto request = std::make_shared<RunRequest>(request_for(*state_->image, inputs, {}));
+void Program::run_async(const TensorMap& inputs, const RunOptions& options,
+                        Receive<RunResult> done) const {
+  const auto request = std::make_shared<RunRequest>(request_for(*state_->image, inputs, options));
   state_->executable->run_async(
       *request, [request, image = state_->image, done = std::move(done)](const Error* error) {
         if (error) return done(*error);
-        TensorMap outputs;
-        for (size_t i = 0; i < request->outputs.size(); ++i)
-          outputs.emplace(image->outputs[i].name, request->outputs[i]);
-        done(std::move(outputs));
+        done(result_of(*image, *request));
       });
+}
+
+void Program::run_async(const TensorMap& inputs, Receive<TensorMap> done) const {
+  run_async(inputs, {}, [done = std::move(done)](Result<RunResult> result) {
+    if (!result.ok()) return done(result.error());
+    done(result.take().tensors);
+  });
 }
 
 BoundRun Program::bind(const TensorMap& inputs) const {
@@ -133,6 +142,14 @@ void Program::reset_state() {
   for (const image::State& each : state_->image->states)
     write_state(each.name, initial_state(*state_->image, each));
 }
+
+void Program::take_snapshot() { state_->executable->take_snapshot(); }
+void Program::take_snapshot_async(Receive<bool> done) {
+  state_->executable->take_snapshot_async([done = std::move(done)](const Error* error) {
+    done(error ? Result<bool>(*error) : Result<bool>(true));
+  });
+}
+void Program::restore_snapshot() { state_->executable->restore_snapshot(); }
 
 Image Program::image() const { return Image(state_->image); }
 const Device& Program::device() const { return state_->device; }

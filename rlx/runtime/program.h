@@ -70,6 +70,7 @@ class Program {
   // Starts a run and returns; `done` is called when the outputs are there. Natively that happens
   // inside wait(), which returns when no run is under way; a browser calls back by itself.
   void run_async(const TensorMap& inputs, Receive<TensorMap> done) const;
+  void run_async(const TensorMap& inputs, const RunOptions& options, Receive<RunResult> done) const;
   void wait() const;
   BoundRun bind(const TensorMap& inputs) const;
 
@@ -78,6 +79,12 @@ class Program {
   void read_state_async(const std::string& name, Receive<Tensor> done) const;
   void write_state(const std::string& name, const Tensor& tensor);
   void reset_state();  // all of it, to what it starts as
+  // A copy of all states that the program keeps on the host. Where the device is lost, states that
+  // only it had go back to it, and the report of the next run names them; without one, they are an
+  // Error by name. Writing a state ends its copy: from then on it would be an old value.
+  void take_snapshot();
+  void take_snapshot_async(Receive<bool> done);
+  void restore_snapshot();  // all states; an Error names those without one
 
   std::vector<Description> inputs() const;
   std::vector<Description> outputs() const;

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <set>
 
+#include "rlx/backend/bring.h"
 #include "rlx/backend/cpu/cpu_memory.h"
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_ops.h"
+#include "rlx/backend/once_parts.h"
 #include "rlx/base/clock.h"
 #include "rlx/image/uses.h"
 
@@ -24,6 +27,7 @@ class CpuTensor : public DeviceMemory {
   void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) override {
     done(read(dtype, shape));
   }
+  void wait_for_reads() override {}
 
  private:
   Tensor tensor_;
@@ -73,15 +77,22 @@ std::set<image::Number> told_cells(const image::Image& image) {
   return told;
 }
 
-class CpuExecutable : public Executable {
+using CpuOnce = std::vector<Tensor>;  // what a part of `once` has made, in the order it is kept
+using CpuOnceStore = std::shared_ptr<OnceStore<CpuOnce>>;
+
+class CpuExecutable : public Executable, public std::enable_shared_from_this<CpuExecutable> {
  public:
-  CpuExecutable(PrepareOptions options, const DeviceTraits& traits, CpuEnginePtr engine)
+  CpuExecutable(PrepareOptions options, const DeviceTraits& traits, CpuEnginePtr engine,
+                CpuOnceStore store)
       : options_(std::move(options)),
         engine_(std::move(engine)),
+        store_(std::move(store)),
         image_(*options_.image),
         traits_(traits),
         binding_(image_, *options_.implementations),
-        memory_(image_) {
+        memory_(image_),
+        parts_(parts_of_once(image_)),
+        once_results_(parts_.size()) {
     const std::set<image::Number> told = told_cells(image_);
     once_ = make_ready(image_.once, told);
     run_ = make_ready(image_.run, told);
@@ -92,17 +103,35 @@ class CpuExecutable : public Executable {
   }
 
   void run_async(RunRequest& request, RunDone done) override {
-    try {
-      run(request);
-    } catch (...) {
-      const Error error = current_error();
-      return done(&error);
+    const std::shared_ptr<Bringing> bringing = Bringing::of(request, is_here);
+    if (!bringing) return run_now(request, {}, done);
+    {
+      const std::lock_guard lock(bringing_mutex_);
+      bringing_.push_back(bringing);
     }
-    done(nullptr);
+    bringing->start([self = shared_from_this(), &request, done](Result<Brought> brought) {
+      if (brought.ok()) return self->run_now(request, brought.take(), done);
+      done(&brought.error());
+    });
   }
-  void wait() override {}
+  void wait() override {
+    for (;;) {
+      std::shared_ptr<Bringing> bringing;
+      {
+        const std::lock_guard lock(bringing_mutex_);
+        while (!bringing && !bringing_.empty()) {
+          bringing = bringing_.back().lock();
+          bringing_.pop_back();
+        }
+      }
+      if (!bringing) return;
+      bringing->wait();
+    }
+  }
 
-  void run(RunRequest& request) override {
+  void run(RunRequest& request) override { run(request, bring(request, is_here)); }
+
+  void run(RunRequest& request, const Brought& brought) {
     const std::lock_guard lock(mutex_);
     const auto start = Clock::now();
     const Counters before = counters_;
@@ -115,13 +144,14 @@ class CpuExecutable : public Executable {
     if (memory_.fit(plan)) ++counters_.buffers;
     if (last != plan) ++epoch_;
     if (once_stale_) run_once();
-    take_inputs(request);
+    take_inputs(request, brought);
     report_ = request.report;
     interpret(run_, binding_.cells());
     give_outputs(request);
     if (!report_) return;
     report_->device = traits_.name;
     report_plan(image_, *plan, *report_);
+    report_->caches = {plans_.report()};
     report_->counters = difference(counters_, before);
     report_->microseconds = microseconds_since(start);
   }
@@ -157,9 +187,36 @@ class CpuExecutable : public Executable {
     const image::State& state = state_of(image_, name);
     check_type("state", name, state.type, tensor);
     if (state.value < 0) return;
-    memory_.set(state.value, tensor.copy());
-    half_written_.erase(state.value);
-    ++epoch_;
+    set_state(state.value, tensor.copy());
+    snapshot_.erase(state.value);
+  }
+  void take_snapshot() override {
+    const std::lock_guard lock(mutex_);
+    std::map<ValueId, Tensor> copies;  // all of them or none
+    for (const image::State& state : image_.states) {
+      if (half_written_.count(state.value)) fail_of_states({state.name});
+      if (state.value >= 0) copies[state.value] = memory_.value(state.value).copy();
+    }
+    snapshot_ = std::move(copies);
+  }
+  void take_snapshot_async(RunDone done) override {
+    try {
+      take_snapshot();
+    } catch (...) {
+      const Error error = current_error();
+      return done(&error);
+    }
+    done(nullptr);
+  }
+  void restore_snapshot() override {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> missing;
+    for (const image::State& state : image_.states)
+      if (state.value >= 0 && !snapshot_.count(state.value))
+        missing.push_back("'" + state.name + "'");
+    if (!missing.empty())
+      fail(ErrorKind::invalid_input, "restore_snapshot: there is no snapshot of ", joined(missing));
+    for (const auto& [value, copy] : snapshot_) set_state(value, copy.copy());
   }
   Counters counters() const override {
     const std::lock_guard lock(mutex_);
@@ -214,25 +271,59 @@ class CpuExecutable : public Executable {
          " was half written by a run that failed: write or reset it");
   }
 
+  void set_state(ValueId value, Tensor tensor) {
+    memory_.set(value, std::move(tensor));
+    half_written_.erase(value);
+    ++epoch_;
+  }
+
   // What depends on weights and constants alone.
   void run_once() {
     image::Cells cells(image_.numbers);
     cells.evaluate();
+    const auto adopt = [this](const OncePart& part, const CpuOnce& made) {
+      for (size_t i = 0; i < part.kept.size(); ++i) memory_.set(part.kept[i], made[i]);
+    };
+    const auto source = [this](ValueId v) -> const Tensor& { return memory_.value(v); };
+    const std::vector<bool> skipped =
+        once_results_.find(parts_, image_, cells, source, *store_, adopt);
     memory_.begin_once();
     ++epoch_;
-    interpret(once_, cells);
+    interpret(once_, cells, &skipped);
     memory_.end_once();
+    const auto made = [this](const OncePart& part) {
+      const auto results = std::make_shared<CpuOnce>();
+      for (const ValueId value : part.kept) results->push_back(memory_.value(value));
+      return results;
+    };
+    once_results_.store(parts_, *store_, made, adopt);
     once_stale_ = false;
     ++epoch_;
   }
 
-  void take_inputs(const RunRequest& request) {
+  static bool is_here(const DeviceTensor& tensor) {
+    return dynamic_cast<const CpuTensor*>(tensor.memory().get()) != nullptr;
+  }
+  void run_now(RunRequest& request, const Brought& brought, const RunDone& done) {
+    try {
+      run(request, brought);
+    } catch (...) {
+      const Error error = current_error();
+      return done(&error);
+    }
+    done(nullptr);
+  }
+
+  void take_inputs(const RunRequest& request, const Brought& brought) {
+    for (const auto& [input, tensor] : brought)
+      if (const ValueId value = image_.inputs[input].value; value >= 0) memory_.set(value, tensor);
     for (size_t i = 0; i < image_.inputs.size(); ++i) {
       const ValueId value = image_.inputs[i].value;
       if (value < 0) continue;
       const bool on_device = i < request.device_inputs.size() && request.device_inputs[i].present();
       if (on_device) {
-        memory_.set(value, request.device_inputs[i].read());
+        const DeviceTensor& tensor = request.device_inputs[i];
+        if (is_here(tensor)) memory_.set(value, tensor.read());
         continue;
       }
       const Tensor &now = memory_.value(value), &given = request.inputs[i];
@@ -252,11 +343,16 @@ class CpuExecutable : public Executable {
     if (!same) ++inputs_epoch_;
   }
 
-  void interpret(ReadySteps& list, image::Cells& cells) {
+  void interpret(ReadySteps& list, image::Cells& cells,
+                 const std::vector<bool>* skipped = nullptr) {
     written_.clear();
     try {
       const image::Steps& steps = *list.steps;
       for (size_t pc = 0; pc < steps.size();) {
+        if (skipped && (*skipped)[pc]) {
+          ++pc;
+          continue;
+        }
         if (const auto* jump = std::get_if<image::Jump>(&steps[pc].what)) {
           const bool taken = jump->unless == image::kNone || cells.at(jump->unless) == 0;
           pc = taken ? size_t(jump->target) : pc + 1;
@@ -414,11 +510,14 @@ class CpuExecutable : public Executable {
 
   const PrepareOptions options_;
   const CpuEnginePtr engine_;
+  const CpuOnceStore store_;
   const image::Image& image_;
   const DeviceTraits traits_;
   mutable std::mutex mutex_;
   RunBinding binding_;
   CpuMemory memory_;
+  const std::vector<OncePart> parts_;
+  OnceResults<CpuOnce> once_results_;
   Plans plans_;
   ReadySteps once_, run_;
   bool once_stale_ = true;
@@ -428,8 +527,11 @@ class CpuExecutable : public Executable {
   std::set<ValueId> missing_weights_;
   std::vector<ValueId> written_;    // states that the run has begun to write
   std::set<ValueId> half_written_;  // that a run which failed left behind
+  std::map<ValueId, Tensor> snapshot_;
   Counters counters_;
   RunReport* report_ = nullptr;
+  std::mutex bringing_mutex_;
+  std::vector<std::weak_ptr<Bringing>> bringing_;  // inputs on their way from other devices
 };
 
 class CpuBackend : public Backend {
@@ -443,13 +545,15 @@ class CpuBackend : public Backend {
     std::optional<Result<ExecutablePtr>> result;
     try {
       options.implementations = with_engine(*options.implementations);
-      result = ExecutablePtr(std::make_shared<CpuExecutable>(std::move(options), traits_, engine_));
+      result = ExecutablePtr(
+          std::make_shared<CpuExecutable>(std::move(options), traits_, engine_, store_));
     } catch (const Error& error) {
       result = error;
     }
     done(std::move(*result));
   }
   void wait_until(const std::function<bool()>& /*done*/) override {}
+  void wait() override {}
 
  private:
   // A table is made without a device: what is ours in it gets this one's engine.
@@ -468,6 +572,7 @@ class CpuBackend : public Backend {
 
   DeviceTraits traits_;
   const CpuEnginePtr engine_;
+  const CpuOnceStore store_ = std::make_shared<OnceStore<CpuOnce>>();
 };
 
 }  // namespace

@@ -73,7 +73,16 @@ void read_buffer(const std::shared_ptr<Gpu>& gpu, const std::shared_ptr<Tickets>
   }
 }
 
-void GpuMemory::read_async(DType dtype, const Shape& shape, Receive<Tensor> done) {
+void GpuMemory::read_async(DType dtype, const Shape& shape, Receive<Tensor> receive) {
+  ++*reads_;
+  const auto done = [reads = reads_, busy = std::make_shared<Tickets::Busy>(tickets_),
+                     receive = std::move(receive)](Result<Tensor> result) {
+    const struct End {
+      std::atomic<int>& reads;
+      ~End() { --reads; }
+    } end{*reads};
+    receive(std::move(result));
+  };
   const auto read = [weak = std::weak_ptr<Gpu>(gpu_), tickets = tickets_, buffer = buffer_,
                      outcome = outcome_, dtype, shape, done] {
     const std::shared_ptr<Gpu> gpu = weak.lock();
@@ -87,6 +96,10 @@ void GpuMemory::read_async(DType dtype, const Shape& shape, Receive<Tensor> done
     }
   };
   if (gpu_->lost() || !outcome_ || !outcome_->when_known(read)) read();
+}
+
+void GpuMemory::wait_for_reads() {
+  tickets_->wait(buffer_.get(), [this] { return *reads_ == 0; });
 }
 
 Tensor GpuMemory::read(DType dtype, const Shape& shape) {

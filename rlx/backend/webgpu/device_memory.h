@@ -1,6 +1,7 @@
 // Buffers as tensors that stay on the device, and reading them.
 #pragma once
 
+#include <atomic>
 #include <memory>
 
 #include "rlx/backend/backend.h"
@@ -17,6 +18,7 @@ class GpuMemory : public DeviceMemory {
 
   void read_async(DType dtype, const Shape& shape, Receive<Tensor> done) override;
   Tensor read(DType dtype, const Shape& shape) override;
+  void wait_for_reads() override;
 
   const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
   const BufferPtr& buffer() const { return buffer_; }
@@ -29,6 +31,7 @@ class GpuMemory : public DeviceMemory {
   const std::shared_ptr<Tickets> tickets_;
   const BufferPtr buffer_;
   std::shared_ptr<Outcome> outcome_;
+  const std::shared_ptr<std::atomic<int>> reads_ = std::make_shared<std::atomic<int>>(0);
 };
 
 // Reads the elements at the start of a buffer. `done` is called exactly once, from a callback or,

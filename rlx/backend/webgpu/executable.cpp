@@ -27,6 +27,11 @@ class Handle final : public Executable {
   void write_state(const std::string& name, const Tensor& tensor) override {
     held().executor->write_state(name, tensor);
   }
+  void take_snapshot_async(RunDone done) override {
+    held().executor->take_snapshot_async(std::move(done));
+  }
+  void take_snapshot() override { held().executor->take_snapshot(); }
+  void restore_snapshot() override { held().executor->restore_snapshot(); }
   Counters counters() const override { return executor_->counters(); }
 
  private:

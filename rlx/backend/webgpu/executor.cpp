@@ -31,7 +31,7 @@ Executor::Executor(const std::shared_ptr<WebGpuDevice>& device, PrepareOptions o
       binding_(image_, *options_.implementations),
       recorder_(image_, *this),
       run_(image_, *options_.implementations, needs_, recorder_, states_, host_, counters_),
-      once_(image_.numbers),
+      once_(image_),
       outcomes_(options_.image) {
   host_.made.resize(image_.values.size());
   host_.sources.resize(image_.values.size());
@@ -47,7 +47,9 @@ void Executor::hold() {
 }
 
 void Executor::begin_job(RunRequest* request, RunDone done, bool waiting, Brought brought) {
+  bool begun = false;
   enter([&] {
+    begun = true;
     job_.request = request;
     job_.done = std::move(done);
     job_.waiting = waiting;
@@ -58,6 +60,7 @@ void Executor::begin_job(RunRequest* request, RunDone done, bool waiting, Brough
     job_.read_failure.reset();
     start_job();
   });
+  if (!begun) tell_dropped(done);
 }
 
 void Executor::expect_callback() {
@@ -112,7 +115,10 @@ void Executor::abandon() {
     outcomes = outcomes_.release();
   }
   tickets_->abandon(this);
-  if (!done) return;
+  if (done) tell_dropped(done);
+}
+
+void Executor::tell_dropped(const RunDone& done) {
   const Error error(ErrorKind::unsupported, "run_async: the program was dropped before its run");
   try {
     done(&error);
@@ -122,20 +128,25 @@ void Executor::abandon() {
 
 // ---- Runs --------------------------------------------------------------------------------------
 
-// Through the host. Before it is anybody's turn, since reading lets callbacks arrive.
-Executor::Brought Executor::bring(const RunRequest& request) const {
-  Brought brought;
-  for (size_t i = 0; i < request.device_inputs.size(); ++i) {
-    const DeviceTensor& tensor = request.device_inputs[i];
-    if (!tensor.present()) continue;
-    const auto* memory = dynamic_cast<const GpuMemory*>(tensor.memory().get());
-    const std::shared_ptr<WebGpuDevice> device = device_.lock();
-    const bool here = memory && device && memory->gpu() == device->gpu();
-    const bool gone = memory && memory->gpu()->lost();
-    if (!here && !gone) brought.emplace_back(i, tensor.read());
-  }
-  return brought;
+// What was on a device that is lost counts as here: the run says so.
+bool Executor::is_here(const DeviceTensor& tensor) const {
+  const auto* memory = dynamic_cast<const GpuMemory*>(tensor.memory().get());
+  if (!memory) return false;
+  const std::shared_ptr<WebGpuDevice> device = device_.lock();
+  const LogicalDevicePtr open = device ? device->logical().current() : nullptr;
+  return (open && memory->gpu() == open->gpu) || memory->gpu()->lost();
 }
+
+namespace {
+
+// Callbacks of another device, for those who wait for this one.
+struct OtherDevice : Waitable {
+  explicit OtherDevice(std::shared_ptr<Bringing> reads) : bringing(std::move(reads)) {}
+  void wait(Ticket /*ticket*/) override { bringing->wait(); }
+  const std::shared_ptr<Bringing> bringing;
+};
+
+}  // namespace
 
 void Executor::prepare_async(RunDone done) {
   turns_.try_begin();
@@ -155,23 +166,30 @@ void Executor::poll() {
 
 void Executor::run_async(RunRequest& request, RunDone done) {
   poll();
-  const auto refuse = [&](const Error& error) { user_calls_.call([&] { done(&error); }); };
-  Brought brought;
-  try {
-    brought = bring(request);
-  } catch (...) {
-    return refuse(current_error());
+  if (!turns_.try_begin()) {
+    const Error error(ErrorKind::unsupported, "run_async: a run of this program is under way");
+    return user_calls_.call([&] { done(&error); });
   }
-  if (!turns_.try_begin())
-    return refuse({ErrorKind::unsupported, "run_async: a run of this program is under way"});
-  begin_job(&request, std::move(done), false, std::move(brought));
+  const std::shared_ptr<Bringing> bringing =
+      Bringing::of(request, [this](const DeviceTensor& tensor) { return is_here(tensor); });
+  if (!bringing) return begin_job(&request, std::move(done), false, {});
+  const auto other = std::make_shared<OtherDevice>(bringing);
+  const Tickets::Id id = tickets_->open(this);
+  tickets_->set(id, other, 0);
+  bringing->start([self = shared_from_this(), other, id, &request, done](Result<Brought> brought) {
+    self->tickets_->close(id);
+    if (brought.ok()) return self->begin_job(&request, done, false, brought.take());
+    self->turns_.end();
+    self->user_calls_.call([&] { done(&brought.error()); });
+  });
 }
 
 void Executor::run(RunRequest& request) {
   poll();
   if (outcomes_.pending() > kMostOutcomes)
     tickets_->wait(this, [this] { return outcomes_.pending() <= kMostOutcomes; });
-  Brought brought = bring(request);
+  // Before it is anybody's turn, since reading lets callbacks arrive.
+  Brought brought = bring(request, [this](const DeviceTensor& tensor) { return is_here(tensor); });
   hold();
   try {
     user_calls_.rethrow();

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "rlx/backend/bring.h"
 #include "rlx/backend/webgpu/run.h"
 #include "rlx/backend/webgpu/turns.h"
 #include "rlx/backend/webgpu/user_calls.h"
@@ -28,6 +29,9 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   void read_state_async(const std::string& name, Receive<Tensor> done);
   Tensor read_state(const std::string& name);
   void write_state(const std::string& name, const Tensor& tensor);
+  void take_snapshot_async(RunDone done);
+  void take_snapshot();
+  void restore_snapshot();
   Counters counters() const;
   // Nobody holds the program any more: a run under way is told so, and the device's memory freed.
   void abandon();
@@ -39,8 +43,6 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
     ~Held() { executor.turns_.end(); }
     Executor& executor;
   };
-  // Inputs that lie on another device, as tensors of the host.
-  using Brought = std::vector<std::pair<size_t, Tensor>>;
   // What is under way: a run, or the preparation where there is no request.
   struct Job {
     RunRequest* request = nullptr;
@@ -59,14 +61,17 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   using Phase = Job::Phase;
   // What the program has on a logical device; all of it is made again after a loss.
   struct Connection {
-    std::shared_ptr<LogicalDevice> logical;
+    LogicalDevicePtr logical;
     PipelineList pipelines;  // by kernel
     bool compiled = false;
     std::unique_ptr<Resources> resources;
+    std::optional<OnceResults<StoredOnce>> once;
   };
   // How far what is computed once is valid.
   struct Once {
-    explicit Once(const image::Numbers& numbers) : cells(numbers) {}
+    explicit Once(const image::Image& image) : parts(parts_of_once(image)), cells(image.numbers) {}
+    const std::vector<OncePart> parts;
+    std::vector<bool> skipped;  // by step: what other programs have computed already
     bool valid = false;
     std::vector<Tensor::Mark> marks;  // of what it was computed from
     image::Cells cells;
@@ -87,12 +92,16 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   Ending take_ending();
   void fail_job(const Error& error);
   void tell(Ending ending);
+  static void tell_dropped(const RunDone& done);
   void poll();
-  Brought bring(const RunRequest& request) const;
+  bool is_here(const DeviceTensor& tensor) const;
 
   // States: executor_state.cpp.
   void start_reading_state(size_t state, Receive<Tensor> done);
   void read_settled_state(size_t state, const Receive<Tensor>& done);
+  struct Snapshot;
+  void start_snapshot(RunDone done);
+  void copy_next_state(const std::shared_ptr<Snapshot>& snapshot);
   void after_outcomes(const std::function<void()>& then);
   void settle_late_errors();
   void notice_loss();
@@ -101,9 +110,13 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   // The job under way, under the lock: executor_job.cpp, executor_results.cpp.
   void start_job();
   bool connect();
+  bool connect_to(LogicalDevicePtr logical);
   void go_on();
   bool needs_once() const;
   void begin_once();
+  bool find_once();
+  void place_once();
+  void adopt_once(const OncePart& part, const StoredOnce& stored);
   void begin_run();
   void prepare_plan();
   void check_size(image::ValueId value, const MemoryPlan& plan, const image::Cells& cells) const;
@@ -122,7 +135,7 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   void take_bytes(Result<std::span<const std::byte>> bytes);
   void take_times(size_t first, Result<SubmitTimes> times);
   void resume();
-  void fill_report(RunReport& report) const;
+  void fill_report(RunReport& report);
 
   const std::weak_ptr<WebGpuDevice> device_;
   const std::shared_ptr<Tickets> tickets_;

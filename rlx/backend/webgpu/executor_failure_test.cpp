@@ -95,6 +95,7 @@ TEST_P(ExecutorFailureTest, AFlaggedRunInvalidatesTheStatesItWrote) {
     const ExecutablePtr program = prepared(picking(true));
     run(program, good());
     EXPECT_EQ(elements(program->read_state("s")), (List{1, 4}));
+    program->take_snapshot();
     RunRequest request = request_of(bad(), {want});
     const auto first = error_of([&] {
       program->run(request);
@@ -103,6 +104,9 @@ TEST_P(ExecutorFailureTest, AFlaggedRunInvalidatesTheStatesItWrote) {
     says(first, ErrorKind::invalid_input, kOutOfRange);
     says(error_of([&] { program->read_state("s"); }), ErrorKind::invalid_input, "state 's'");
     says(error_of([&] { run(program, good()); }), ErrorKind::invalid_input, "state 's'");
+    says(error_of([&] { program->take_snapshot(); }), ErrorKind::invalid_input, "state 's'");
+    program->restore_snapshot();
+    EXPECT_EQ(elements(program->read_state("s")), (List{1, 4}));
     program->write_state("s", floats({0, 1}));
     EXPECT_EQ(run(program, good()), (List{1, 4}));
     EXPECT_EQ(elements(program->read_state("s")), (List{1, 5}));

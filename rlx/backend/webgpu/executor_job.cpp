@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/backend/webgpu/executor_enter.h"
+#include "rlx/image/uses.h"
 
 namespace rlx::detail::webgpu {
 
@@ -29,11 +30,31 @@ void Executor::start_job() {
 
 // ---- The device --------------------------------------------------------------------------------
 
-// False: pipelines are being compiled, and it goes on with the callback.
+// False: the device is being opened or pipelines compiled, and it goes on with the callback.
 bool Executor::connect() {
   const std::shared_ptr<WebGpuDevice> device = device_.lock();
   if (!device) fail(ErrorKind::device_lost, "run: the device was closed");
-  std::shared_ptr<LogicalDevice> logical = device->connect();
+  if (LogicalDevicePtr open = device->logical().current()) return connect_to(std::move(open));
+  expect_callback();
+  LogicalDevicePtr open;
+  try {
+    open = device->logical().get([this](Result<LogicalDevicePtr> made) {
+      enter(
+          [&] {
+            if (connect_to(made.take())) go_on();
+          },
+          1);
+    });
+  } catch (...) {
+    --pending_;
+    throw;
+  }
+  if (!open) return false;
+  --pending_;
+  return connect_to(std::move(open));
+}
+
+bool Executor::connect_to(LogicalDevicePtr logical) {
   if (logical == connection_.logical && connection_.compiled) return true;
   if (logical != connection_.logical) {
     notice_loss();
@@ -97,23 +118,68 @@ void Executor::begin_once() {
   // Each value in a buffer of its own: slots are for the values of runs.
   std::fill(once_.plan.slot_of.begin(), once_.plan.slot_of.end(), -1);
   connection_.resources->use(once_.plan);
-  for (const ValueId value : needs_.once_weights) {
-    check_size(value, once_.plan, once_.cells);
-    connection_.resources->hold_weight(value, *host_.sources[size_t(value)]);
+  if (find_once()) {
+    once_.valid = true;
+    return go_on();
   }
-  for (const ValueId place : needs_.once_places) {
-    check_size(place, once_.plan, once_.cells);
-    connection_.resources->fit_own(place, once_.plan.bytes_of[size_t(place)]);
-  }
-  if (image_.flag >= 0) connection_.resources->fit_own(image_.flag, kFlagBytes);
+  place_once();
   recorder_.begin(*connection_.resources, connection_.pipelines, once_.cells, 0, nullptr);
   Run::Context context;
   context.once = true;
+  context.skipped = &once_.skipped;
   context.resources = connection_.resources.get();
   context.cells = &once_.cells;
   run_.begin(context);
   job_.phase = Phase::once;
   walk();
+}
+
+// True where other programs have all of it.
+bool Executor::find_once() {
+  if (!connection_.once) connection_.once.emplace(once_.parts.size());
+  once_.skipped = connection_.once->find(
+      once_.parts, image_, once_.cells,
+      [this](ValueId value) -> const Tensor& { return *host_.sources[size_t(value)]; },
+      connection_.logical->once,
+      [this](const OncePart& part, const StoredOnce& stored) { adopt_once(part, stored); });
+  return std::all_of(once_.skipped.begin(), once_.skipped.end(), [](bool skip) { return skip; });
+}
+
+void Executor::adopt_once(const OncePart& part, const StoredOnce& stored) {
+  for (size_t i = 0; i < part.kept.size(); ++i) {
+    const image::Value& value = image_.values[size_t(part.kept[i])];
+    if (value.on_host)
+      host_.made[size_t(value.place)] = stored.tensors[i];
+    else
+      connection_.resources->adopt(part.kept[i], stored.buffers[i]);
+  }
+}
+
+// Room for what is left to compute, and its weights. What it made before may be another program's
+// by now and stays as it is.
+void Executor::place_once() {
+  std::vector<bool> used(image_.values.size(), false);
+  for (size_t at = 0; at < image_.once.size(); ++at) {
+    if (once_.skipped[at]) continue;
+    const image::Use use = image::use_of(image_.once[at], image_.flag);
+    for (const auto* values : {&use.reads, &use.writes})
+      for (const ValueId value : *values) {
+        used[size_t(value)] = true;
+        used[size_t(image_.values[size_t(value)].place)] = true;
+      }
+  }
+  for (const ValueId value : needs_.once_weights) {
+    if (!used[size_t(value)]) continue;
+    check_size(value, once_.plan, once_.cells);
+    connection_.resources->hold_weight(value, *host_.sources[size_t(value)]);
+  }
+  for (const ValueId place : needs_.once_places) {
+    if (!used[size_t(place)]) continue;
+    check_size(place, once_.plan, once_.cells);
+    connection_.resources->free(place);
+    connection_.resources->fit_own(place, once_.plan.bytes_of[size_t(place)]);
+  }
+  if (image_.flag >= 0) connection_.resources->fit_own(image_.flag, kFlagBytes);
 }
 
 void Executor::finish_once() {
@@ -127,6 +193,18 @@ void Executor::finish_once() {
   for (const ValueId place : needs_.once_temporaries) connection_.resources->free(place);
   for (const ValueId value : needs_.once_weights)
     if (image_.values[size_t(value)].once_only) connection_.resources->free(value);
+  const auto made = [this](const OncePart& part) {
+    const auto stored = std::make_shared<StoredOnce>();
+    for (const ValueId id : part.kept) {
+      const image::Value& value = image_.values[size_t(id)];
+      stored->buffers.push_back(value.on_host ? nullptr : connection_.resources->own(id));
+      stored->tensors.push_back(value.on_host ? host_.made[size_t(value.place)] : Tensor());
+    }
+    return stored;
+  };
+  connection_.once->store(
+      once_.parts, connection_.logical->once, made,
+      [this](const OncePart& part, const StoredOnce& stored) { adopt_once(part, stored); });
   once_.valid = true;
   go_on();
 }

@@ -182,11 +182,14 @@ void Executor::start_draining() {
   tickets_->set(id, connection_.logical->gpu, ticket);
 }
 
-void Executor::fill_report(RunReport& report) const {
+void Executor::fill_report(RunReport& report) {
   report.device = traits_.name;
   report.microseconds = microseconds_since(job_.started);
   report.counters = difference(counters_, job_.counters_before);
   if (plan_) report_plan(image_, *plan_, report);
+  report.caches = {plans_.report()};
+  if (connection_.logical) report.caches.push_back(connection_.logical->pipelines->report());
+  report.restored_states = states_.take_restored();
 }
 
 }  // namespace rlx::detail::webgpu

@@ -119,6 +119,63 @@ void Executor::read_settled_state(size_t state, const Receive<Tensor>& done) {
               });
 }
 
+// ---- Snapshots ---------------------------------------------------------------------------------
+
+struct Executor::Snapshot {
+  std::vector<Tensor> copies;
+  RunDone done;
+};
+
+void Executor::take_snapshot_async(RunDone done) {
+  if (!turns_.try_begin()) {
+    const Error error(ErrorKind::unsupported,
+                      "take_snapshot_async: a run of this program is under way");
+    return user_calls_.call([&] { done(&error); });
+  }
+  start_snapshot([self = shared_from_this(), done = std::move(done)](const Error* error) {
+    self->turns_.end();
+    self->user_calls_.call([&] { done(error); });
+  });
+}
+
+void Executor::take_snapshot() {
+  const Held held(*this);
+  const auto answer = std::make_shared<Answer<bool>>();
+  start_snapshot([answer](const Error* error) {
+    answer->give(error ? Result<bool>(*error) : Result<bool>(true));
+  });
+  tickets_->wait(this, [&] { return answer->is_there(); });
+  answer->result->take();
+}
+
+void Executor::start_snapshot(RunDone done) {
+  const auto snapshot = std::make_shared<Snapshot>();
+  snapshot->done = std::move(done);
+  after_outcomes([self = shared_from_this(), snapshot] { self->copy_next_state(snapshot); });
+}
+
+// All of them or none: they belong together.
+void Executor::copy_next_state(const std::shared_ptr<Snapshot>& snapshot) {
+  const size_t next = snapshot->copies.size();
+  if (next < image_.states.size())
+    return read_settled_state(next, [self = shared_from_this(), snapshot](Result<Tensor> read) {
+      if (!read.ok()) return snapshot->done(&read.error());
+      snapshot->copies.push_back(read.take());
+      self->copy_next_state(snapshot);
+    });
+  {
+    const std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < next; ++i) states_.keep_snapshot(i, std::move(snapshot->copies[i]));
+  }
+  snapshot->done(nullptr);
+}
+
+void Executor::restore_snapshot() {
+  const Held held(*this);
+  const std::lock_guard lock(mutex_);
+  states_.restore_snapshot(runs_begun_);
+}
+
 void Executor::settle_late_errors() {
   for (const LateErrors::Failure& failure : outcomes_.errors().failed())
     states_.fail_run(failure.run, failure.error);

@@ -414,8 +414,7 @@ TEST_P(ExecutorTest, TensorsStayOnTheDeviceInTurn) {
 
 TEST_P(ExecutorTest, ATensorOfAnotherDeviceGoesThroughTheHost) {
   const ImageBuilder builder = growing(8);
-  const auto other =
-      std::make_shared<WebGpuDevice>(adapter->info(), [from = adapter] { return open_gpu(*from); });
+  const auto other = std::make_shared<WebGpuDevice>(adapter->info(), opener_of(adapter));
   const ExecutablePtr there = prepare(*other, {builder.image, implementations, 0});
   RunRequest request = request_of({floats({1, 2})}, {Want::device});
   there->run(request);

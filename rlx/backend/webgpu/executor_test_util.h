@@ -239,10 +239,7 @@ class ExecutorTest : public testing::TestWithParam<std::string> {
   void SetUp() override {
     if (from_environment("RLX_WEBGPU_LIBRARY").empty()) GTEST_SKIP() << "no RLX_WEBGPU_LIBRARY";
     adapter = find_adapter(options_for(GetParam()));
-    device = std::make_shared<WebGpuDevice>(
-        adapter->info(), [from = adapter, fault = fault]() -> std::shared_ptr<Gpu> {
-          return std::make_shared<FaultyGpu>(open_gpu(*from), fault);
-        });
+    device = std::make_shared<WebGpuDevice>(adapter->info(), with_fault(opener_of(adapter), fault));
   }
   ExecutablePtr prepared(const ImageBuilder& builder, int64_t budget = 0) {
     return prepare(*device, {builder.image, implementations, budget});

@@ -78,4 +78,13 @@ class FaultyGpu : public Gpu {
   std::shared_ptr<Fault> fault_;
 };
 
+inline OpenGpu with_fault(OpenGpu open, std::shared_ptr<Fault> fault) {
+  return [open = std::move(open), fault = std::move(fault)](Done<std::shared_ptr<Gpu>> done) {
+    return open([fault, done = std::move(done)](Result<std::shared_ptr<Gpu>> opened) {
+      if (!opened.ok()) return done(opened.error());
+      done(std::shared_ptr<Gpu>(std::make_shared<FaultyGpu>(opened.take(), fault)));
+    });
+  };
+}
+
 }  // namespace rlx::detail::webgpu

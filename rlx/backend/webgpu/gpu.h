@@ -106,10 +106,23 @@ struct AdapterInfo {
 
 using Ticket = uint64_t;  // names something under way, for wait()
 
-// One logical device. Safe to use from several threads.
-class Gpu {
+// Where callbacks come from.
+class Waitable {
  public:
-  virtual ~Gpu() = default;
+  virtual ~Waitable() = default;
+  // Blocks until the ticket's callback has run. Natively only: a browser calls back by itself.
+  virtual void wait(Ticket ticket) = 0;
+};
+
+// Something that was started, for those who can wait.
+struct Started {
+  std::shared_ptr<Waitable> by;
+  Ticket ticket = 0;
+};
+
+// One logical device. Safe to use from several threads.
+class Gpu : public Waitable {
+ public:
   virtual const AdapterInfo& info() const = 0;
 
   // Contents start as zero. Failure (out of memory, beyond the limit) throws Error.
@@ -135,8 +148,6 @@ class Gpu {
   // Calls back when all that was submitted is finished.
   virtual Ticket finish(Done<bool> done) = 0;
 
-  // Blocks until the ticket's callback has run. Natively only: a browser calls back by itself.
-  virtual void wait(Ticket ticket) = 0;
   // Lets callbacks arrive that are due already, and waits for none.
   virtual void poll() {}
 
@@ -150,5 +161,9 @@ class Gpu {
   };
   virtual Counters counters() const = 0;
 };
+
+// Makes logical devices of one adapter; native and web each have their own. `done` is not called
+// before this has returned, but perhaps in another thread.
+using OpenGpu = std::function<Started(Done<std::shared_ptr<Gpu>> done)>;
 
 }  // namespace rlx::detail::webgpu

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "rlx/backend/once_parts.h"
 #include "rlx/backend/webgpu/pipelines.h"
 #include "rlx/backend/webgpu/weight_store.h"
 
@@ -18,6 +19,7 @@ struct LogicalDevice {
   const std::shared_ptr<Tickets> tickets;
   const std::shared_ptr<Pipelines> pipelines;
   WeightStore weights;
+  OnceStore<StoredOnce> once;
 };
 
 }  // namespace rlx::detail::webgpu

@@ -166,39 +166,12 @@ AdapterInfo describe(const AdapterCore& core, const NativeOptions& options) {
   return result;
 }
 
-void request_adapter(AdapterCore& core, const capi::RequestAdapterOptions& request,
-                     const std::string& driver) {
-  struct Answer {
-    capi::Adapter adapter = nullptr;
-    std::string message;
-  } answer;
-  {
-    const DriverChoice choice(driver);
-    core.instance = core.api->create_instance();
-    if (!core.instance) fail(ErrorKind::device, core.api->path, " makes no WebGPU instance");
-    capi::CallbackInfo<capi::AdapterCallback> info;
-    info.user1 = &answer;
-    info.callback = [](uint32_t, capi::Adapter adapter, capi::StringView message, void* user,
-                       void*) {
-      *static_cast<Answer*>(user) = {adapter, message.str()};
-    };
-    core.api->wait(core.instance, core.api->InstanceRequestAdapter(core.instance, &request, info),
-                   capi::kForever);
-  }
-  core.adapter = answer.adapter;
-  if (core.adapter) return;
-  std::string why = answer.message;
-  if (request.backend == capi::kVulkan) {
-    void* loader = dlopen("libvulkan.so.1", RTLD_LAZY | RTLD_LOCAL);
-    if (loader) {
-      dlclose(loader);
-    } else {
-      why += "; the Vulkan loader libvulkan.so.1 is not installed";
-    }
-  }
-  fail(ErrorKind::device, "no ", api_name(request.backend), " adapter with ",
-       driver.empty() ? "the system's drivers" : "driver " + driver, " (library ", core.api->path,
-       "): ", why);
+std::string why_none(uint32_t backend, const std::string& message) {
+  if (backend != capi::kVulkan) return message;
+  void* loader = dlopen("libvulkan.so.1", RTLD_LAZY | RTLD_LOCAL);
+  if (!loader) return message + "; the Vulkan loader libvulkan.so.1 is not installed";
+  dlclose(loader);
+  return message;
 }
 
 class RequestOperation final : public Operation {
@@ -231,7 +204,7 @@ class NativeAdapter final : public Adapter {
   ~NativeAdapter() override { events_->wait_all(); }
 
   const AdapterInfo& info() const override { return core_->info; }
-  void wait(Ticket ticket) const override { events_->wait(ticket); }
+  void wait(Ticket ticket) override { events_->wait(ticket); }
 
   Ticket request_device(Done<std::shared_ptr<Gpu>> done) const override {
     const capi::Flavour& flavour = *core_->api->flavour;
@@ -276,9 +249,87 @@ class NativeAdapter final : public Adapter {
   const std::shared_ptr<Events> events_;
 };
 
+// The library has answered whether it has an adapter.
+class AdapterOperation final : public Operation {
+ public:
+  AdapterOperation(std::shared_ptr<AdapterCore> core, NativeOptions options, uint32_t backend,
+                   Done<std::shared_ptr<Adapter>> done)
+      : core_(std::move(core)),
+        options_(std::move(options)),
+        backend_(backend),
+        done_(std::move(done)) {}
+
+  void deliver() override {
+    std::optional<Result<std::shared_ptr<Adapter>>> result;
+    try {
+      result = made();
+    } catch (...) {
+      result = current_error();
+    }
+    done_(std::move(*result));
+  }
+
+  capi::Adapter adapter = nullptr;
+  std::string message;
+
+ private:
+  std::shared_ptr<Adapter> made() {
+    core_->adapter = adapter;
+    const std::string& driver = options_.vulkan_driver;
+    if (!adapter)
+      fail(ErrorKind::device, "no ", api_name(backend_), " adapter with ",
+           driver.empty() ? "the system's drivers" : "driver " + driver, " (library ",
+           core_->api->path, "): ", why_none(backend_, message));
+    // A wrong table of feature numbers would ask for the wrong things: every adapter has this one.
+    if (!core_->api->AdapterHasFeature(adapter, core_->api->flavour->core))
+      fail(ErrorKind::device, core_->api->path, " does not number its features as ",
+           core_->api->flavour->name, " does");
+    core_->api->AdapterGetLimits(adapter, &core_->limits);
+    core_->limits.next = nullptr;
+    core_->info = describe(*core_, options_);
+    return std::make_shared<NativeAdapter>(std::move(core_));
+  }
+
+  std::shared_ptr<AdapterCore> core_;
+  const NativeOptions options_;
+  const uint32_t backend_;
+  const Done<std::shared_ptr<Adapter>> done_;
+};
+
+// An instance that was asked for an adapter.
+class AdapterRequest final : public Waitable {
+ public:
+  explicit AdapterRequest(std::shared_ptr<AdapterCore> core) : core_(std::move(core)) {}
+  ~AdapterRequest() override { events_->wait_all(); }
+  void wait(Ticket ticket) override { events_->wait(ticket); }
+
+  Ticket start(const capi::RequestAdapterOptions& request, const NativeOptions& options,
+               Done<std::shared_ptr<Adapter>> done) {
+    const auto operation =
+        std::make_shared<AdapterOperation>(core_, options, request.backend, std::move(done));
+    const Ticket ticket = events_->start(operation, 1);
+    capi::CallbackInfo<capi::AdapterCallback> info;
+    info.user1 = events_->token(operation);
+    info.callback = [](uint32_t, capi::Adapter adapter, capi::StringView message, void* user,
+                       void*) {
+      Events::arrived<AdapterOperation>(user, [&](AdapterOperation& answer) {
+        answer.adapter = adapter;
+        answer.message = message.str();
+      });
+    };
+    events_->add_future(*operation,
+                        core_->api->InstanceRequestAdapter(core_->instance, &request, info));
+    return ticket;
+  }
+
+ private:
+  const std::shared_ptr<AdapterCore> core_;
+  const std::shared_ptr<Events> events_ = std::make_shared<Events>(*core_->api, core_->instance);
+};
+
 }  // namespace
 
-std::shared_ptr<Adapter> find_adapter(const NativeOptions& options) {
+Started find_adapter_async(const NativeOptions& options, Done<std::shared_ptr<Adapter>> done) {
   capi::RequestAdapterOptions request;
   request.backend =
       options.vulkan_driver.empty() ? backend_number(options.backend) : uint32_t{capi::kVulkan};
@@ -289,19 +340,30 @@ std::shared_ptr<Adapter> find_adapter(const NativeOptions& options) {
   }
   auto core = std::make_shared<AdapterCore>();
   core->api = load_first(options.libraries);
-  request_adapter(*core, request, options.vulkan_driver);
-  // A wrong table of feature numbers would ask for the wrong things: every adapter has this one.
-  if (!core->api->AdapterHasFeature(core->adapter, core->api->flavour->core)) {
-    fail(ErrorKind::device, core->api->path, " does not number its features as ",
-         core->api->flavour->name, " does");
-  }
-  core->api->AdapterGetLimits(core->adapter, &core->limits);
-  core->limits.next = nullptr;
-  core->info = describe(*core, options);
-  return std::make_shared<NativeAdapter>(std::move(core));
+  // The library asks its drivers while it is called; only the answer comes later.
+  const DriverChoice choice(options.vulkan_driver);
+  core->instance = core->api->create_instance();
+  if (!core->instance) fail(ErrorKind::device, core->api->path, " makes no WebGPU instance");
+  const auto asked = std::make_shared<AdapterRequest>(std::move(core));
+  const Ticket ticket = asked->start(request, options, std::move(done));
+  return {asked, ticket};
 }
 
-std::shared_ptr<Gpu> open_gpu(const Adapter& adapter) {
+OpenGpu opener_of(std::shared_ptr<Adapter> adapter) {
+  return [adapter = std::move(adapter)](Done<std::shared_ptr<Gpu>> done) -> Started {
+    return {adapter, adapter->request_device(std::move(done))};
+  };
+}
+
+std::shared_ptr<Adapter> find_adapter(const NativeOptions& options) {
+  std::optional<Result<std::shared_ptr<Adapter>>> answer;
+  const Started started = find_adapter_async(
+      options, [&](Result<std::shared_ptr<Adapter>> result) { answer = std::move(result); });
+  started.by->wait(started.ticket);
+  return answer->take();
+}
+
+std::shared_ptr<Gpu> open_gpu(Adapter& adapter) {
   std::optional<Result<std::shared_ptr<Gpu>>> answer;
   adapter.wait(adapter.request_device(
       [&](Result<std::shared_ptr<Gpu>> result) { answer = std::move(result); }));

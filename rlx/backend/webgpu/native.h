@@ -26,19 +26,20 @@ struct NativeOptions {
 };
 
 // An adapter, from which devices are made; it remembers how to make one again after a loss.
-class Adapter {
+class Adapter : public Waitable {
  public:
-  virtual ~Adapter() = default;
   virtual const AdapterInfo& info() const = 0;
   virtual Ticket request_device(Done<std::shared_ptr<Gpu>> done) const = 0;
-  virtual void wait(Ticket ticket) const = 0;
 };
 
-// Finds one adapter. Throws Error(device) with the reason when there is none: no library, one we
-// do not know, no driver.
-std::shared_ptr<Adapter> find_adapter(const NativeOptions& options);
+// Finds one adapter. Where there is none, Error(device) has the reason: no library, one we do not
+// know, no driver. What needs no device to be known is thrown at once. The answer comes while
+// somebody waits for it, and at last when what was started is dropped.
+Started find_adapter_async(const NativeOptions& options, Done<std::shared_ptr<Adapter>> done);
+OpenGpu opener_of(std::shared_ptr<Adapter> adapter);
 
-// request_device, waited for.
-std::shared_ptr<Gpu> open_gpu(const Adapter& adapter);
+// The same, waited for.
+std::shared_ptr<Adapter> find_adapter(const NativeOptions& options);
+std::shared_ptr<Gpu> open_gpu(Adapter& adapter);
 
 }  // namespace rlx::detail::webgpu

@@ -92,12 +92,19 @@ void Pipelines::drop_oldest() {
     if (!at->pipeline) continue;  // somebody waits for it
     by_text_.erase(at->wgsl);
     at = entries_.erase(at);
+    ++dropped_;
   }
 }
 
 size_t Pipelines::size() const {
   const std::lock_guard lock(mutex_);
   return entries_.size();
+}
+
+CacheReport Pipelines::report() const {
+  const std::lock_guard lock(mutex_);
+  return {"pipelines", static_cast<int64_t>(entries_.size()), static_cast<int64_t>(most_),
+          dropped_};
 }
 
 std::string map_error(const image::Kernel& kernel, const std::string& message) {

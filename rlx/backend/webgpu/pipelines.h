@@ -13,6 +13,7 @@
 
 #include "rlx/backend/webgpu/gpu.h"
 #include "rlx/backend/webgpu/tickets.h"
+#include "rlx/base/report.h"
 #include "rlx/image/image.h"
 
 namespace rlx::detail::webgpu {
@@ -31,6 +32,7 @@ class Pipelines : public std::enable_shared_from_this<Pipelines> {
                                   const std::vector<const image::Kernel*>& kernels,
                                   uint64_t& compiled, Done<PipelineList> done);
   size_t size() const;
+  CacheReport report() const;
 
  private:
   // What one caller waits for.
@@ -61,6 +63,7 @@ class Pipelines : public std::enable_shared_from_this<Pipelines> {
   mutable std::mutex mutex_;
   Entries entries_;  // most recently used first
   std::map<std::string_view, Entries::iterator> by_text_;
+  int64_t dropped_ = 0;
 };
 
 // "softmax.wgsl:12:5: ..." for the compiler's "...:47:5 ..." about the whole module.

@@ -78,6 +78,13 @@ void Resources::free(ValueId place) {
   marks_[size_t(place)] = {};
 }
 
+void Resources::adopt(ValueId value, BufferPtr buffer) {
+  const auto place = static_cast<ValueId>(place_of(value));
+  free(place);
+  own_[size_t(place)] = std::move(buffer);
+  ++generation_;
+}
+
 const BufferPtr& Resources::buffer(ValueId value) const {
   if (borrowed_[size_t(value)]) return borrowed_[size_t(value)];
   const int slot = plan_->slot_of[size_t(value)];

@@ -37,6 +37,7 @@ class Resources {
   }
   bool fits(image::ValueId value, int64_t bytes) const;
   void free(image::ValueId place);
+  void adopt(image::ValueId value, BufferPtr buffer);  // which others have as well
 
   const BufferPtr& buffer(image::ValueId value) const;
   const BufferPtr& own(image::ValueId value) const { return own_[place_of(value)]; }

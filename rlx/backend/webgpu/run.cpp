@@ -66,6 +66,10 @@ Run::Progress Run::advance() {
   const image::Steps& list = steps();
   while (pc_ < list.size()) {
     const image::Step& at = list[pc_];
+    if (context_.skipped && (*context_.skipped)[pc_]) {
+      ++pc_;
+      continue;
+    }
     if (const auto* jump = std::get_if<image::Jump>(&at.what)) {
       const bool taken = jump->unless == kNone || context_.cells->at(jump->unless) == 0;
       pc_ = taken ? static_cast<size_t>(jump->target) : pc_ + 1;

@@ -24,7 +24,8 @@ class Run {
       Counters& counters);
 
   struct Context {
-    bool once = false;  // the steps that run once, else those of a run
+    bool once = false;                           // the steps that run once, else those of a run
+    const std::vector<bool>* skipped = nullptr;  // steps to leave out
     Resources* resources = nullptr;
     image::Cells* cells = nullptr;
     const RunRequest* request = nullptr;

@@ -18,6 +18,27 @@ void States::write(size_t at, Tensor copy, uint64_t run) {
   state.copy = std::move(copy);
   state.stale = true;
   state.written_by_host = run;
+  state.snapshot.reset();
+}
+
+void States::restore_snapshot(uint64_t run) {
+  std::vector<std::string> missing;
+  for (size_t i = 0; i < states_.size(); ++i)
+    if (!states_[i].snapshot) missing.push_back("'" + image_.states[i].name + "'");
+  if (!missing.empty())
+    fail(ErrorKind::invalid_input, "restore_snapshot: there is no snapshot of ", joined(missing));
+  for (size_t i = 0; i < states_.size(); ++i) {
+    const Tensor kept = *states_[i].snapshot;
+    write(i, kept, run);
+    states_[i].snapshot = kept;
+  }
+}
+
+std::vector<std::string> States::take_restored() {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < states_.size(); ++i)
+    if (std::exchange(states_[i].restored, false)) names.push_back(image_.states[i].name);
+  return names;
 }
 
 void States::begin_run() {
@@ -32,9 +53,11 @@ void States::end_run(const std::optional<Error>& failure) {
   for (State& state : states_) {
     if (!state.written) continue;
     if (failure) {
-      const bool lost = failure->kind() == ErrorKind::device_lost;
-      invalidate(state, lost ? ErrorKind::device_lost : ErrorKind::invalid_input,
-                 text("a run that failed may have written it: ", failure->what()));
+      const std::string why = text("a run that failed may have written it: ", failure->what());
+      if (failure->kind() == ErrorKind::device_lost)
+        lose(state, why);
+      else
+        invalidate(state, ErrorKind::invalid_input, why);
       continue;
     }
     if (state.holds == Holds::nothing) continue;
@@ -55,10 +78,17 @@ void States::fail_run(uint64_t run, const Error& error) {
 
 void States::lose_device(const std::string& reason) {
   for (State& state : states_) {
-    if (state.holds == Holds::device)
-      invalidate(state, ErrorKind::device_lost, text("its device was lost: ", reason));
+    if (state.holds == Holds::device) lose(state, text("its device was lost: ", reason));
     state.stale = state.holds == Holds::host;
   }
+}
+
+void States::lose(State& state, const std::string& why) {
+  if (!state.snapshot) return invalidate(state, ErrorKind::device_lost, why);
+  state.holds = Holds::host;
+  state.copy = *state.snapshot;
+  state.stale = true;
+  state.restored = true;
 }
 
 void States::invalidate(State& state, ErrorKind kind, const std::string& why) {

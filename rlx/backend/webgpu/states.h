@@ -24,8 +24,14 @@ class States {
   Holds holds(size_t state) const { return states_[state].holds; }
   const Tensor& host_copy(size_t state) const { return states_[state].copy; }
 
-  // `run`: the last one that had begun.
+  // `run`: the last one that had begun. What a snapshot has of the state is old from now on.
   void write(size_t state, Tensor copy, uint64_t run);
+
+  // A copy for the case that the device is lost: the state then holds it again.
+  void keep_snapshot(size_t state, Tensor copy) { states_[state].snapshot = std::move(copy); }
+  void restore_snapshot(uint64_t run);  // of all states
+  // The names of states that were restored since they were asked for last.
+  std::vector<std::string> take_restored();
   // The device's buffer is older than what the host wrote.
   bool is_stale(size_t state) const { return states_[state].stale; }
   void uploaded(size_t state) { states_[state].stale = false; }
@@ -51,10 +57,14 @@ class States {
     bool touched = false, written = false;  // in this run
     uint64_t written_by_host = 0;           // the last run that began before
     Tensor copy;
+    std::optional<Tensor> snapshot;
+    bool restored = false;
     ErrorKind kind = ErrorKind::invalid_input;
     std::string why;
   };
-  void invalidate(State& state, ErrorKind kind, const std::string& why);
+  // Its snapshot where there is one, else nothing.
+  static void lose(State& state, const std::string& why);
+  static void invalidate(State& state, ErrorKind kind, const std::string& why);
   [[noreturn]] void refuse(const std::vector<size_t>& states) const;
 
   const image::Image& image_;

@@ -19,11 +19,11 @@ Tickets::Id Tickets::open(const void* owner) {
   return last_;
 }
 
-void Tickets::set(Id id, const std::shared_ptr<Gpu>& gpu, Ticket ticket) {
+void Tickets::set(Id id, const std::shared_ptr<Waitable>& by, Ticket ticket) {
   const std::lock_guard lock(mutex_);
   for (Entry& entry : entries_) {
     if (entry.id != id) continue;  // its callback may have come already
-    entry.gpu = gpu;
+    entry.by = by;
     entry.ticket = ticket;
     entry.set = true;
   }
@@ -49,7 +49,7 @@ void Tickets::abandon(const void* owner) {
 
 void Tickets::wait_for(const Entry& entry) {
   try {
-    if (const std::shared_ptr<Gpu> gpu = entry.gpu.lock()) gpu->wait(entry.ticket);
+    if (const std::shared_ptr<Waitable> by = entry.by.lock()) by->wait(entry.ticket);
     close(entry.id);
   } catch (...) {  // of a callback that is none of ours; the entry is still to be waited for
     keep(std::current_exception());
@@ -101,6 +101,22 @@ void Tickets::wait(const void* owner, const std::function<bool()>& done) {
 void Tickets::wait_for_all() {
   while (wait_for_one(nullptr)) {
   }
+}
+
+Tickets::Busy::Busy(std::shared_ptr<Tickets> tickets) : tickets_(std::move(tickets)) {
+  const std::lock_guard lock(tickets_->mutex_);
+  ++tickets_->busy_;
+}
+
+Tickets::Busy::~Busy() {
+  const std::lock_guard lock(tickets_->mutex_);
+  --tickets_->busy_;
+  tickets_->changed_.notify_all();
+}
+
+bool Tickets::is_idle() const {
+  const std::lock_guard lock(mutex_);
+  return busy_ == 0 && entries_.empty();
 }
 
 void Tickets::keep(std::exception_ptr thrown) {

@@ -20,7 +20,7 @@ class Tickets {
   // An entry is opened before the call, told the call's ticket, and closed first thing in the
   // callback. `owner` is who waits for it as a rule; null: anybody may have to.
   Id open(const void* owner);
-  void set(Id id, const std::shared_ptr<Gpu>& gpu, Ticket ticket);
+  void set(Id id, const std::shared_ptr<Waitable>& by, Ticket ticket);
   void close(Id id);
   // The owner is gone; whoever waits next also waits for what it has left.
   void abandon(const void* owner);
@@ -28,6 +28,19 @@ class Tickets {
   // Lets callbacks arrive until `done` is true: the owner's first, others' where it has none.
   void wait(const void* owner, const std::function<bool()>& done);
   void wait_for_all();
+
+  // Held by what goes on from callback to callback, between which it may have no entry.
+  class Busy {
+   public:
+    explicit Busy(std::shared_ptr<Tickets> tickets);
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+    ~Busy();
+
+   private:
+    const std::shared_ptr<Tickets> tickets_;
+  };
+  bool is_idle() const;  // nothing is under way
 
   // What a callback threw that belongs to no program; the device's own wait throws it.
   void keep(std::exception_ptr thrown);
@@ -37,7 +50,7 @@ class Tickets {
   struct Entry {
     Id id = 0;
     const void* owner = nullptr;
-    std::weak_ptr<Gpu> gpu;
+    std::weak_ptr<Waitable> by;
     Ticket ticket = 0;
     bool set = false, abandoned = false;
   };
@@ -45,10 +58,11 @@ class Tickets {
   void wait_for_abandoned();
   void wait_for(const Entry& entry);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Entry> entries_;  // oldest first
   Id last_ = 0;
+  int busy_ = 0;
   std::exception_ptr thrown_;
 };
 

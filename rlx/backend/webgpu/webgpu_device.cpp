@@ -14,19 +14,16 @@ WebGpuDevice::~WebGpuDevice() {
 #endif
 }
 
-std::shared_ptr<LogicalDevice> WebGpuDevice::connect() {
-  std::shared_ptr<LogicalDevice> lost;  // goes when the lock is gone: it may call back
-  const std::lock_guard lock(mutex_);
-  if (!logical_ || logical_->gpu->lost()) {
-    lost = std::move(logical_);
-    logical_ = std::make_shared<LogicalDevice>(open_(), tickets_);
-  }
-  return logical_;
+LogicalDevicePtr WebGpuDevice::connect() {
+  return wait_for<LogicalDevicePtr>(*this, [this](const Receive<LogicalDevicePtr>& done) {
+    if (LogicalDevicePtr open = logical_->get(done)) done(std::move(open));
+  });
 }
 
 void WebGpuDevice::prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) {
   // There is no program yet that could be told what the callback throws.
-  const auto tell = [tickets = tickets_, done = std::move(done)](Result<ExecutablePtr> made) {
+  const auto tell = [tickets = tickets_, busy = std::make_shared<Tickets::Busy>(tickets_),
+                     done = std::move(done)](Result<ExecutablePtr> made) {
     try {
       done(std::move(made));
     } catch (...) {
@@ -57,6 +54,10 @@ void WebGpuDevice::wait_until(const std::function<bool()>& done) {
   const auto self = shared_from_this();  // a callback may drop the last other handle
   tickets_->wait(nullptr, done);
   tickets_->rethrow();
+}
+
+void WebGpuDevice::wait() {
+  wait_until([this] { return tickets_->is_idle(); });
 }
 
 }  // namespace rlx::detail::webgpu

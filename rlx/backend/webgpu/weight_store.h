@@ -20,6 +20,12 @@ struct StoredWeight {
 };
 using StoredWeightPtr = std::shared_ptr<const StoredWeight>;
 
+// What a part of `once` has made, in the order it is kept: buffers, or tensors of the host.
+struct StoredOnce {
+  std::vector<BufferPtr> buffers;
+  std::vector<Tensor> tensors;
+};
+
 class WeightStore {
  public:
   // The buffer that holds the tensor; made and filled where no program has it. `counters` are those

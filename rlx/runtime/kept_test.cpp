@@ -1,0 +1,272 @@
+// What programs keep, and what they share: snapshots of states, results that are computed once,
+// plans; and images that say what they are.
+#include <gtest/gtest.h>
+
+#include "rlx/backend/webgpu/webgpu_device.h"
+#include "rlx/conformance/device_test.h"
+#include "rlx/op.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/runtime/internals.h"
+#include "rlx/testing.h"
+
+namespace rlx {
+
+using namespace detail;
+namespace {
+
+Tensor filled(const Shape& shape, double value) {
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, value);
+  return tensor;
+}
+
+class Kept : public DeviceTest {
+ protected:
+  webgpu::WebGpuDevice* gpu_device() const {
+    return dynamic_cast<webgpu::WebGpuDevice*>(backend_of(device()).get());
+  }
+  void lose_device() const { gpu_device()->gpu()->force_loss("a test"); }
+};
+INSTANTIATE_TEST_SUITE_P(EveryDevice, Kept, every_device(), device_name);
+
+// ---- Snapshots ---------------------------------------------------------------------------------
+
+Graph counting() {
+  Graph graph;
+  const Value x = graph.input("x", f32({2})), total = graph.state("total", f32({2}));
+  const Value last = graph.state("last", f32({2}));
+  graph.update(total, total + x);
+  graph.update(last, x);
+  graph.output("y", total + last);
+  return graph;
+}
+
+struct Counting {
+  explicit Counting(const Device& device) : program(compile(counting(), {.device = device})) {}
+  RunReport run(double x) {
+    RunReport report;
+    RunOptions options;
+    options.report = &report;
+    program.run({{"x", filled({2}, x)}}, options);
+    return report;
+  }
+  double state(const char* name) { return program.read_state(name).at(1); }
+  Program program;
+};
+
+TEST_P(Kept, ASnapshotBringsAllStatesBack) {
+  Counting counting(device());
+  EXPECT_EQ(error_of([&] { counting.program.restore_snapshot(); }),
+            "restore_snapshot: there is no snapshot of 'total', 'last'");
+  counting.run(3);
+  counting.program.take_snapshot();
+  counting.run(4);
+  for (int again = 0; again < 2; ++again) {
+    counting.program.restore_snapshot();
+    EXPECT_EQ(counting.state("total"), 3);
+    EXPECT_EQ(counting.state("last"), 3);
+    counting.run(5);
+    EXPECT_EQ(counting.state("total"), 8);
+  }
+  bool taken = false;
+  counting.program.take_snapshot_async([&](Result<bool> result) { taken = result.take(); });
+  counting.program.wait();
+  EXPECT_TRUE(taken);
+  counting.run(1);
+  counting.program.restore_snapshot();
+  EXPECT_EQ(counting.state("total"), 8);
+}
+
+TEST_P(Kept, AWrittenStateHasNoSnapshotAnyMore) {
+  Counting counting(device());
+  counting.run(3);
+  counting.program.take_snapshot();
+  counting.program.write_state("total", filled({2}, 0));
+  EXPECT_EQ(error_of([&] { counting.program.restore_snapshot(); }),
+            "restore_snapshot: there is no snapshot of 'total'");
+  EXPECT_EQ(counting.state("total"), 0);
+}
+
+TEST_P(Kept, ALostDeviceGoesOnFromTheSnapshotAndSaysSo) {
+  if (device().is_cpu()) return;
+  Counting counting(device());
+  counting.run(3);
+  counting.program.take_snapshot();
+  counting.run(4);
+  lose_device();
+  EXPECT_EQ(counting.state("total"), 3);
+  const RunReport report = counting.run(5);
+  EXPECT_EQ(report.restored_states, (std::vector<std::string>{"total", "last"}));
+  EXPECT_EQ(counting.state("total"), 8);
+  EXPECT_TRUE(counting.run(1).restored_states.empty());
+
+  // What was written since is no old value to go back to.
+  counting.program.write_state("total", filled({2}, 100));
+  counting.run(1);
+  lose_device();
+  const std::string message = error_of([&] { counting.run(1); });
+  EXPECT_NE(message.find("state 'total' must be written or reset"), std::string::npos) << message;
+  counting.program.reset_state();
+  counting.run(2);
+  EXPECT_EQ(counting.state("total"), 2);
+}
+
+// ---- Computed once, for all --------------------------------------------------------------------
+
+// exp(w) is computed once; what is done with x differs.
+Graph folded(const Tensor& w, bool other) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", w.shape()[0]}));
+  const Value y = matmul(other ? x + x : x, exp(graph.weight("w", w)));
+  graph.output("y", y);
+  if (other) graph.output("z", relu(y));
+  return graph;
+}
+
+uint64_t steps_of(const Program& program) {
+  const Counters counters = program.counters();
+  return counters.dispatches + counters.host_steps;
+}
+
+TEST_P(Kept, WhatIsComputedOnceIsSharedByPrograms) {
+  for (const int64_t size : {4, 64}) {  // small tensors are known by their elements
+    const Tensor w = filled({size, size}, 0), x = filled({3, size}, 1);
+    const auto y = [&](const Program& program) { return program.run({{"x", x}}).at("y").at(0); };
+    const auto held = [&] { return gpu_device() ? gpu_device()->connect()->once.size() : 0; };
+    const size_t before = held();
+    Program a = compile(folded(w, false), {.device = device()});
+    ASSERT_EQ(image_of(a).once.size(), 1u);
+    // Counters are told by runs, so that one has to be made.
+    EXPECT_EQ(y(a), static_cast<double>(size));
+    const uint64_t steps = steps_of(a);
+    std::optional<Program> b = compile(folded(w, false), {.device = device()});
+    const Program c = compile(folded(w, true), {.device = device()});
+    EXPECT_EQ(y(*b), static_cast<double>(size));
+    EXPECT_EQ(steps_of(*b), steps - 1) << "it is there already";
+    EXPECT_EQ(y(c), 2.0 * static_cast<double>(size));
+    if (gpu_device()) EXPECT_EQ(held(), before + 1);
+
+    a.set_weight("w", filled({size, size}, 1));
+    EXPECT_NEAR(y(a), 2.718281828 * static_cast<double>(size), 1e-3);
+    EXPECT_EQ(y(*b), static_cast<double>(size)) << "its own weight is as it was";
+    if (gpu_device()) EXPECT_EQ(held(), before + 2);
+    b.reset();
+    EXPECT_EQ(y(c), 2.0 * static_cast<double>(size));
+    a = c;
+    if (gpu_device()) EXPECT_EQ(held(), before + 1);
+    if (!gpu_device()) continue;
+    lose_device();
+    EXPECT_EQ(y(c), 2.0 * static_cast<double>(size));
+  }
+}
+
+TEST_P(Kept, PartsOfOnceWithOtherWeightsAreNotMixedUp) {
+  Graph graph;
+  const Value x = graph.input("x", f32({8, 8}));
+  graph.output("a", x * exp(graph.weight("u", filled({8, 8}, 0))));
+  graph.output("b", x * exp(graph.weight("v", filled({8, 8}, 1))));
+  graph.output("c", x * sin(graph.weight("w", filled({8, 8}, 0))));
+  const Program program = compile(graph, {.device = device()});
+  const TensorMap outputs = program.run({{"x", filled({8, 8}, 1)}});
+  EXPECT_EQ(outputs.at("a").at(5), 1);
+  EXPECT_NEAR(outputs.at("b").at(5), 2.718281828, 1e-5);
+  EXPECT_EQ(outputs.at("c").at(5), 0);
+}
+
+// ---- Caches ------------------------------------------------------------------------------------
+
+TEST_P(Kept, PlansAreBoundedAndCounted) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n"}));
+  graph.output("y", exp(x) + sin(x));
+  const Program program = compile(graph, {.device = device(), .disabled_passes = {"fuse"}});
+  RunReport report;
+  RunOptions options;
+  options.report = &report;
+  for (int64_t n = 1; n <= 20; ++n) program.run({{"x", filled({n}, 0)}}, options);
+  ASSERT_FALSE(report.caches.empty());
+  EXPECT_EQ(report.caches[0].of, "plans");
+  EXPECT_EQ(report.caches[0].held, report.caches[0].most);
+  EXPECT_EQ(report.caches[0].dropped, 20 - report.caches[0].most);
+  EXPECT_EQ(program.counters().plans, 20u);
+  program.run({{"x", filled({20}, 0)}});
+  EXPECT_EQ(program.counters().plans, 20u) << "the last is kept";
+  program.run({{"x", filled({1}, 0)}});
+  EXPECT_EQ(program.counters().plans, 21u) << "the first made room";
+  if (!gpu_device()) return;
+  ASSERT_EQ(report.caches.size(), 2u);
+  EXPECT_EQ(report.caches[1].of, "pipelines");
+  EXPECT_GT(report.caches[1].held, 0);
+}
+
+// ---- Images ------------------------------------------------------------------------------------
+
+OpRef versioned(int32_t version) {
+  OpDef op;
+  op.name = "test.versioned";
+  op.family = "test";
+  op.infer = [](const InferSite& site) { return Types{site.in(0)}; };
+  op.reference = [](const ReferenceSite& site) { site.out() = site.in(0).copy(); };
+  op.host_reason = "a test";
+  op.version = version;
+  return std::make_shared<const OpDef>(op);
+}
+
+TEST_P(Kept, AnImageOfAnotherVersionOfAnOpIsAnError) {
+  Graph graph;
+  graph.output("y", graph.add(versioned(1), {graph.input("x", f32({2}))}));
+  const Image image = compile_image(graph, {.device = device()});
+  OpSet same, newer;
+  same.add(versioned(1));
+  newer.add(versioned(2));
+  EXPECT_EQ(prepare(device(), image, same).run({{"x", filled({2}, 4)}}).at("y").at(0), 4);
+  const std::string message = error_of([&] { prepare(device(), image, newer); });
+  EXPECT_EQ(message.find("the image calls version 1 of 'test.versioned', and here is version 2: "
+                         "compile the model again"),
+            0u)
+      << message;
+}
+
+TEST_P(Kept, ImagesHaveAHashOfAllThatIsInThem) {
+  const CompileOptions options{.device = device()};
+  const Image image = compile_image(folded(filled({4, 4}, 1), false), options);
+  EXPECT_EQ(image.hash(), compile_image(folded(filled({4, 4}, 1), false), options).hash());
+  EXPECT_NE(image.hash(), compile_image(folded(filled({4, 4}, 2), false), options).hash());
+  EXPECT_NE(image.hash(), compile_image(folded(filled({4, 4}, 1), true), options).hash());
+  const std::string path = testing::TempDir() + "kept_" + device().name() + ".rlxi";
+  write_image(path, image);
+  EXPECT_EQ(read_image(path).hash(), image.hash());
+}
+
+// ---- Several kernels for one dispatch ----------------------------------------------------------
+
+TEST_P(Kept, ASingleRowHasAKernelOfItsOwnWhereTheRunDecides) {
+  for (const int64_t variant : {0, 1}) {
+    Graph graph;
+    const Value x = graph.input("x", f32({"rows", 12}));
+    graph.output("y", matmul(x, graph.input("w", f32({12, 70}))));
+    const Program program =
+        compile(graph, {.device = device(), .choices = {{"matmul.variant", variant}}});
+    if (gpu_device()) {
+      const image::Steps& steps = image_of(program).run;
+      ASSERT_EQ(steps.size(), 1u);
+      EXPECT_EQ(std::get<image::Dispatch>(steps[0].what).choices.size(), variant == 0 ? 2u : 3u);
+    }
+    Tensor w(DType::f32, {12, 70});
+    for (int64_t i = 0; i < w.count(); ++i) w.set(i, static_cast<double>(i % 7) - 3);
+    uint64_t pipelines = 0;
+    for (const int64_t rows : {0, 1, 2, 7, 8, 9, 130}) {
+      Tensor a(DType::f32, {rows, 12});
+      for (int64_t i = 0; i < a.count(); ++i) a.set(i, static_cast<double>(i % 5) - 2);
+      const Tensor y = program.run({{"x", a}, {"w", w}}).at("y");
+      const Tensor want = evaluate(graph, {{"x", a}, {"w", w}}).outputs.at("y");
+      ASSERT_EQ(y.shape(), want.shape());
+      for (int64_t i = 0; i < y.count(); ++i) ASSERT_EQ(y.at(i), want.at(i)) << rows << ", " << i;
+      if (rows == 1) pipelines = program.counters().pipelines;
+    }
+    EXPECT_EQ(program.counters().pipelines, pipelines) << "all are made at preparation";
+  }
+}
+
+}  // namespace
+}  // namespace rlx
