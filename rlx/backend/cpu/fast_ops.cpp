@@ -171,7 +171,8 @@ image::Implementations fast_implementations(CpuEnginePtr engine) {
   if (!engine) engine = std::make_shared<const CpuEngine>(1);
   image::Implementations table;
   for (const std::span<const VectorEntry> entries :
-       {std::span<const VectorEntry>(kVectorOps), number_table(), plane_table(), recurrent_table()})
+       {std::span<const VectorEntry>(kVectorOps), index_table(), number_table(), plane_table(),
+        recurrent_table()})
     for (const VectorEntry& entry : entries)
       table[entry.op].push_back(
           {"vector", entry.reads_views,

@@ -1,7 +1,9 @@
 #include "rlx/backend/cpu/fast_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <type_traits>
 
 namespace rlx::detail {
 namespace {
@@ -119,10 +121,12 @@ bool run_norm(const CpuEngine& engine, const std::vector<image::Argument>& input
   return true;
 }
 
+using AxisFlags = std::array<bool, Steps::kMostAxes>;
+
 // A shape as runs of axes that are all reduced or all kept, in turn: at most kept, reduced, kept.
 struct Runs {
   int64_t outer = 1, length = 1, inner = 1;
-  bool make(const Shape& shape, const std::vector<bool>& reduced) {
+  bool make(const Shape& shape, const AxisFlags& reduced) {
     int at = 0;  // in outer, length, inner
     for (size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] == 1) continue;
@@ -135,16 +139,72 @@ struct Runs {
   }
 };
 
+// x with the axes that are reduced behind those that are kept.
+image::Argument reduced_last(const image::Argument& x, const AxisFlags& reduced,
+                             const CpuEngine& engine) {
+  image::Argument turned = x;
+  const Steps strides(x);
+  turned.is_view = true;
+  turned.offset = x.is_view ? x.offset : 0;
+  turned.shape.clear();
+  turned.strides.clear();
+  for (const bool last : {false, true})
+    for (size_t d = 0; d < x.shape.size(); ++d)
+      if (reduced[d] == last) {
+        turned.shape.push_back(x.shape[d]);
+        turned.strides.push_back(strides[d]);
+      }
+  return without_view(turned, engine);
+}
+
+// Integers wrap. Only of sums and extremes.
+template <class T>
+bool reduce_integers(const CpuEngine& engine, const T* x, const Runs& runs, vector::Fold fold,
+                     T* y) {
+  using U = std::make_unsigned_t<T>;
+  if (fold != vector::Fold::sum && fold != vector::Fold::highest && fold != vector::Fold::lowest)
+    return false;
+  engine.team.run(runs.outer * runs.inner, row_grain(runs.length), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* row = x + i / runs.inner * runs.length * runs.inner + i % runs.inner;
+      T total = fold == vector::Fold::sum ? T{0} : row[0];
+      for (int64_t k = 0; k < runs.length; ++k) {
+        const T next = row[k * runs.inner];
+        total = fold == vector::Fold::sum
+                    ? static_cast<T>(static_cast<U>(total) + static_cast<U>(next))
+                : fold == vector::Fold::highest ? std::max(total, next)
+                                                : std::min(total, next);
+      }
+      y[i] = total;
+    }
+  });
+  return true;
+}
+
 bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y,
                 const std::vector<int64_t>& axes, vector::Fold fold) {
-  const auto element = element_of(given.tensor.dtype());
-  if (!element || count(given.shape) == 0) return false;
-  std::vector<bool> reduced(given.shape.size(), axes.empty());
+  const DType dtype = given.tensor.dtype();
+  const auto element = element_of(dtype);
+  const bool is_integer = dtype == DType::i32 || dtype == DType::i64;
+  if ((!element && !is_integer) || count(given.shape) == 0 || !has_few_axes(given)) return false;
+  AxisFlags reduced = {};
+  for (size_t d = 0; d < given.shape.size(); ++d) reduced[d] = axes.empty();
   for (const int64_t axis : axes) reduced[axis_in(axis, given.shape)] = true;
   Runs runs;
-  if (!runs.make(given.shape, reduced)) return false;
   std::optional<image::Argument> copy;
-  const image::Argument& x = without_view(given, engine, copy);
+  if (!runs.make(given.shape, reduced)) {
+    copy.emplace(reduced_last(given, reduced, engine));
+    runs = {};
+    for (size_t d = 0; d < given.shape.size(); ++d)
+      (reduced[d] ? runs.length : runs.outer) *= given.shape[d];
+  }
+  const image::Argument& x = copy ? *copy : without_view(given, engine, copy);
+  if (dtype == DType::i32)
+    return reduce_integers(engine, reinterpret_cast<const int32_t*>(bytes_of(x)), runs, fold,
+                           y.mutable_data<int32_t>().data());
+  if (dtype == DType::i64)
+    return reduce_integers(engine, reinterpret_cast<const int64_t*>(bytes_of(x)), runs, fold,
+                           y.mutable_data<int64_t>().data());
   vector::Reduce reduce{.fold = fold,
                         .element = *element,
                         .x = bytes_of(x),

@@ -199,6 +199,8 @@ constexpr VectorEntry kIndices[] = {
     {"scatter", scatter<PlaceOptions::Kind::rows>, false},
     {"scatter_elements", scatter<PlaceOptions::Kind::elements>, false},
     {"scatter_nd", scatter<PlaceOptions::Kind::tuples>, false},
+    {"shape_of", plain<extents_kernel>},
+    {"size_of", plain<extents_kernel>},
     {"sort", sort, false},
     {"top_k", top_k, false},
     {"trilu", trilu, false},
