@@ -65,7 +65,7 @@ class AttentionKernel : public image::CallKernel {
     Tensor& result = site.results[0];
     for (size_t i = 0; i < 3; ++i)
       if (!is_f32(site.inputs[i])) return false;
-    const Argument none;
+    const Argument& none = none_;
     const auto given = [&](size_t i) -> const Argument& {
       return i < site.inputs.size() && site.inputs[i].present ? site.inputs[i] : none;
     };
@@ -174,6 +174,7 @@ class AttentionKernel : public image::CallKernel {
  private:
   CpuEnginePtr engine_;
   AttentionOptions options_;
+  const Argument none_ = {};
   Scratch scratch_;
 };
 
