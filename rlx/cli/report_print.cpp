@@ -36,10 +36,11 @@ void print_host_steps(const std::vector<HostStepReport>& steps, std::ostream& ou
   out << steps.size() << " steps on the host\n";
   const bool reasons = std::any_of(steps.begin(), steps.end(),
                                    [](const HostStepReport& step) { return !step.reason.empty(); });
-  Table table{{"op", "node", "time"}, "llr"};
+  Table table{{"op", "node", "time", "by"}, "llrl"};
   if (reasons) table.header.emplace_back("why on the host");
   for (const HostStepReport& step : steps)
-    table.rows.push_back({step.op, step.node, time_text(step.microseconds), step.reason});
+    table.rows.push_back(
+        {step.op, step.node, time_text(step.microseconds), step.implementation, step.reason});
   table.print(out);
 }
 
@@ -113,6 +114,7 @@ nlohmann::ordered_json report_json(const Measured& measured) {
     host_steps.push_back({{"op", step.op},
                           {"node", step.node},
                           {"reason", step.reason},
+                          {"implementation", step.implementation},
                           {"microseconds", time_json(step.microseconds)}});
   nlohmann::ordered_json caches = nlohmann::ordered_json::object();
   for (const CacheReport& cache : report.caches)

@@ -13,8 +13,16 @@
 #include "rlx/backend/webgpu/webgpu_device.h"
 #include "rlx/conformance/device_test.h"
 #include "rlx/op.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_channel_norm.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
 #include "rlx/ops/ops_loop.h"
+#include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_quantise.h"
+#include "rlx/ops/ops_recurrent.h"
+#include "rlx/ops/ops_resize.h"
+#include "rlx/ops/ops_sort.h"
 #include "rlx/runtime/internals.h"
 #include "rlx/testing.h"
 
@@ -379,6 +387,56 @@ TEST_P(Programs, ABoundRunAllocatesNothing) {
   EXPECT_EQ(program.counters().buffers, before.buffers);
   EXPECT_EQ(program.counters().bind_groups, before.bind_groups);
   EXPECT_EQ(allocations, 0);
+}
+
+// Kernels keep their scratch and what they learnt of their extents.
+TEST(CpuPrograms, ABoundRunOfItsKernelsAllocatesNothing) {
+  struct Kernel {
+    const char* name;
+    Value (*make)(Graph& graph, Value x);
+  };
+  constexpr Kernel kernels[] = {
+      {"attention", [](Graph&, Value x) { return attention(x, x, x, {}, {.heads = 2}); }},
+      {"concat",
+       [](Graph&, Value x) {
+         return concat({x, exp(x)}, 1);
+       }},
+      {"gather", [](Graph& graph, Value x) { return gather(x, graph.input("rows", i64({3})), 1); }},
+      {"group_norm", [](Graph&, Value x) { return group_norm(x, {}, {}, 4); }},
+      {"layer_norm", [](Graph&, Value x) { return layer_norm(x, {}, {}); }},
+      {"lstm",
+       [](Graph& graph, Value x) {
+         return lstm(x, graph.weight("w", filled({1, 64, 32}, 0.1)),
+                     graph.weight("r", filled({1, 64, 16}, 0.1)))[0];
+       }},
+      {"matmul_integer",
+       [](Graph& graph, Value x) {
+         const DynamicallyQuantised bytes = dynamic_quantise(x);
+         return matmul_integer(bytes.y, graph.weight("b", Tensor(DType::i8, {32, 24})),
+                               bytes.zero_point);
+       }},
+      {"resize",
+       [](Graph&, Value x) {
+         return resize(x, Dims{1, 16, 64}, {.mode = "linear"});
+       }},
+      {"softmax", [](Graph&, Value x) { return softmax(x); }},
+      {"top_k", [](Graph&, Value x) { return top_k(x, 3).values; }},
+  };
+  for (const Kernel& kernel : kernels) {
+    Graph graph;
+    graph.output("y", kernel.make(graph, graph.input("x", f32({1, 16, 32}))));
+    const Program program = compile(graph);
+    TensorMap inputs{{"x", filled({1, 16, 32}, 1)}};
+    for (const auto& input : program.inputs())
+      if (input.name == "rows") inputs["rows"] = Tensor(DType::i64, {3});
+    BoundRun run = program.bind(inputs);
+    for (int i = 0; i < 3; ++i) run.run();
+    allocations = 0;
+    is_counting = true;
+    run.run();
+    is_counting = false;
+    EXPECT_EQ(allocations, 0) << kernel.name;
+  }
 }
 
 }  // namespace

@@ -6,7 +6,11 @@
 
 namespace rlx {
 
-int64_t count(const Shape& shape) { return count(Dims(shape)).number(); }
+int64_t count(const Shape& shape) {
+  Dim product = 1;
+  for (const int64_t extent : shape) product = product * Dim(extent);
+  return product.number();
+}
 
 Dim count(const Dims& shape) {
   Dim product = 1;

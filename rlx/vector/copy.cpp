@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 
 namespace rlx::vector {
 namespace {
@@ -72,8 +73,8 @@ bool Copy::make(const Axis* axes, size_t count, int64_t width) {
     return true;
   }
   // In the order of the target, and neighbours that run on as one.
-  std::stable_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(used),
-                   [](const Axis& a, const Axis& b) { return a.to > b.to; });
+  for (size_t i = 1; i < used; ++i)  // few, and std::stable_sort would allocate
+    for (size_t k = i; k > 0 && all[k - 1].to < all[k].to; --k) std::swap(all[k - 1], all[k]);
   size_t merged = 0;
   for (size_t i = 0; i < used; ++i) {
     Axis& last = all[merged == 0 ? 0 : merged - 1];

@@ -3,8 +3,8 @@
 #
 # Generates the models of tools/make-models and compares what each gives on every device with what
 # onnxruntime gave, which tests/models keeps. No device may leave a step to the host, where not said
-# otherwise; and rlx convert changes nothing. Skipped where
-# node is not installed.
+# otherwise; the CPU runs no op by its reference; and rlx convert changes nothing. Skipped where node is
+# not installed.
 set -uo pipefail
 [ $# -ge 2 ] || { echo "usage: models.sh RLX SOURCE_FOLDER [NAME…]" >&2; exit 2; }
 rlx=$(realpath "$1") source=$(realpath "$2")
@@ -49,6 +49,9 @@ for name in "$@"; do
         console.log(run.dispatches + run.host_steps)' "$work/report.json")
       if [ "$steps" -gt "$most" ]; then problem "takes $steps steps, where $most were enough"; fi
       if [ "$steps" -lt "$most" ]; then echo "  takes $steps steps: tests/models/dispatches may say so"; fi
+    fi
+    if [ $device = cpu ] && grep -q '"implementation": "reference"' "$work/report.json"; then
+      problem "runs references: $(grep -B3 '"implementation": "reference"' "$work/report.json" | sed -n 's/.*"op": "\(.*\)",/\1/p' | sort -u | tr '\n' ' ')"
     fi
     if [ "$strict" ] && grep -q '"host_steps": [1-9]' "$work/report.json"; then problem "leaves steps to the host"; fi
     if [ $device = cpu ] && [[ $large != *" $name "* ]]; then

@@ -3,8 +3,8 @@
 #
 # Models people use, from npm, on the picture and the sound in examples/: what each gives on every
 # device is what onnxruntime gave, which tests/models/real keeps, and the examples read, hear and write
-# down what they should. With --slow, only what takes long for what it adds; without, all else. Skipped
-# where the models or node are missing.
+# down what they should; the CPU runs no network's step by its reference. With --slow, only what takes
+# long for what it adds; without, all else. Skipped where the models or node are missing.
 set -uo pipefail
 [ $# -ge 3 ] || { sed -n '2s/^# //p' "$0" >&2; exit 2; }
 rlx=$(realpath "$1") examples=$(realpath "$2") source=$(realpath "$3")
@@ -43,8 +43,11 @@ run_network() {
   [ -d "$work/$1" ] || check inputs "$1" "$work/$1"
   for input in "$work/$1"/*.npy; do inputs+=(--input "$(basename "$input" .npy)=$input"); done
   rm -rf "$work/out"
-  "$rlx" run "$(file_of "$1")" "${inputs[@]}" --device "$2" --out "$work/out" >/dev/null 2>"$work/errors" || { complain; return; }
+  "$rlx" run "$(file_of "$1")" "${inputs[@]}" --device "$2" --out "$work/out" --report-json "$work/report.json" \
+    >/dev/null 2>"$work/errors" || { complain; return; }
   check network "$1" "$work/out" || failed=1
+  [ "$2" != cpu ] || ! grep -q '"implementation": "reference"' "$work/report.json" ||
+    problem "runs references: $(grep -B3 '"implementation": "reference"' "$work/report.json" | grep '"op"' | sort -u)"
 }
 # A network that hears speech, over all frames, its memory carried on the device; SwiftShader hears the
 # first two seconds, until after the first words.

@@ -1,7 +1,10 @@
 #include "rlx/backend/cpu/fast_attention.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include "rlx/backend/cpu/scratch.h"
 
 namespace rlx::detail {
 namespace {
@@ -13,7 +16,8 @@ struct Heads {
   int64_t batches = 0, heads = 0, length = 0, size = 0;
   int64_t by_batch = 0, by_head = 0, by_row = 0, by_element = 0;
 
-  Heads(const Shape& shape, const Shape& strides, int64_t packed, bool inside) {
+  template <class Strides>
+  Heads(const Shape& shape, const Strides& strides, int64_t packed, bool inside) {
     if (shape.size() == 3) {
       batches = shape[0], heads = packed, length = shape[1], size = shape[2] / packed;
       by_batch = strides[0], by_head = size * strides[2], by_row = strides[1],
@@ -32,28 +36,36 @@ struct Broadcast {
   int64_t steps[4] = {};
   explicit Broadcast(const Argument& x) {
     if (!x.present) return;
-    const Shape strides = strides_of(x);
+    const Steps strides(x);
     for (size_t d = 0; d < x.shape.size(); ++d)
       steps[d + 4 - x.shape.size()] = x.shape[d] == 1 ? 0 : strides[d];
   }
   int64_t at(int64_t batch, int64_t head) const { return batch * steps[0] + head * steps[1]; }
 };
 
-Argument side_by_side(const Argument& x, const CpuEngine& engine) {
+const Argument& side_by_side(const Argument& x, const CpuEngine& engine,
+                             std::optional<Argument>& copy) {
   const bool far = x.is_view && !x.shape.empty() && x.shape.back() != 1 && x.strides.back() != 1;
-  return far ? without_view(x, engine) : x;
+  return far ? without_view(x, engine, copy) : x;
+}
+// Those of a result, row after row.
+std::array<int64_t, 4> rows_of(const Shape& shape) {
+  std::array<int64_t, 4> steps = {};
+  int64_t step = 1;
+  for (size_t d = shape.size(); d-- > 0; step *= shape[d]) steps[d] = step;
+  return steps;
 }
 
 class AttentionKernel : public image::CallKernel {
  public:
   AttentionKernel(CpuEnginePtr engine, AttentionOptions options)
-      : engine_(std::move(engine)), options_(options) {}
+      : engine_(std::move(engine)), options_(options), scratch_(engine_->team.threads()) {}
 
   bool run(image::CallSite& site) override {
     Tensor& result = site.results[0];
     for (size_t i = 0; i < 3; ++i)
       if (!is_f32(site.inputs[i])) return false;
-    const Argument none;
+    const Argument& none = none_;
     const auto given = [&](size_t i) -> const Argument& {
       return i < site.inputs.size() && site.inputs[i].present ? site.inputs[i] : none;
     };
@@ -62,14 +74,15 @@ class AttentionKernel : public image::CallKernel {
     if (!is_f32(bias) || (bool_bias && given(4).present)) return false;
     if (result.count() == 0) return true;
 
-    const Argument q = side_by_side(site.inputs[0], *engine_),
-                   k = side_by_side(site.inputs[1], *engine_),
-                   v = side_by_side(site.inputs[2], *engine_);
+    std::optional<Argument> copies[3];
+    const Argument &q = side_by_side(site.inputs[0], *engine_, copies[0]),
+                   &k = side_by_side(site.inputs[1], *engine_, copies[1]),
+                   &v = side_by_side(site.inputs[2], *engine_, copies[2]);
     const int64_t shared = options_.kv_heads == 0 ? options_.heads : options_.kv_heads;
     const bool inside = options_.heads_inside;
-    const Heads qs(q.shape, strides_of(q), options_.heads, inside),
-        ks(k.shape, strides_of(k), shared, inside), vs(v.shape, strides_of(v), shared, inside),
-        ys(result.shape(), strides_of(result.shape()), options_.heads, inside);
+    const Heads qs(q.shape, Steps(q), options_.heads, inside),
+        ks(k.shape, Steps(k), shared, inside), vs(v.shape, Steps(v), shared, inside),
+        ys(result.shape(), rows_of(result.shape()), options_.heads, inside);
     if (qs.size == 0 || ks.length == 0) return false;
     const float *q_data = floats_of(q), *k_data = floats_of(k), *v_data = floats_of(v);
     const float* bias_data = bias.present ? floats_of(bias) : nullptr;
@@ -113,16 +126,16 @@ class AttentionKernel : public image::CallKernel {
       }
       return h;
     };
-    const auto size_of = [](int64_t floats) { return static_cast<size_t>(floats); };
     const vector::Attention& code = engine_->attention;
 
     constexpr int64_t kFew = 4;  // queries, for which packing k and v would be most of the work
     if (qs.length < kFew) {
       const int64_t work = ks.length * (qs.size + vs.size) * qs.length;
+      scratch_.resize(ks.length);
       engine_->team.run(
           qs.batches * qs.heads, CpuEngine::kGrain / (work + 1) + 1,
           [&](int64_t begin, int64_t end) {
-            std::vector<float> scratch(size_of(ks.length));
+            const Scratch::Part scratch(scratch_);
             for (int64_t i = begin; i < end; ++i)
               code.few(head_of(i / qs.heads, i % qs.heads), {0, qs.length}, scratch.data());
           });
@@ -135,21 +148,24 @@ class AttentionKernel : public image::CallKernel {
         std::max<int64_t>(1, 2 * engine_->team.threads() / std::max<int64_t>(shares, 1)),
         std::max<int64_t>(1, qs.length / 64));
     const int64_t part = (qs.length + splits - 1) / splits;
+    const vector::AttentionHead any = head_of(0, 0);
+    constexpr int64_t kLine = 16;  // floats of a line of the cache
+    const int64_t packed_size = (code.packed_size(any) + kLine - 1) / kLine * kLine;
+    scratch_.resize(packed_size + std::max(code.scratch_size(any), ks.length));
     engine_->team.run(shares * splits, 1, [&](int64_t begin, int64_t end) {
-      const vector::AttentionHead any = head_of(0, 0);
-      std::vector<float> packed(size_of(code.packed_size(any))),
-          scratch(size_of(std::max(code.scratch_size(any), ks.length)));
+      const Scratch::Part part_of_scratch(scratch_);
+      float *packed = part_of_scratch.data(), *scratch = packed + packed_size;
       for (int64_t i = begin; i < end; ++i) {
         const int64_t batch = i / splits / ks.heads, kv = i / splits % ks.heads;
         const vector::Range queries{i % splits * part,
                                     std::min(i % splits * part + part, qs.length)};
         if (queries.count() <= 0) continue;
-        const bool finite = code.pack(head_of(batch, kv * group), packed.data());
+        const bool finite = code.pack(head_of(batch, kv * group), packed);
         for (int64_t head = kv * group; head < (kv + 1) * group; ++head)
           if (finite)
-            code.many(head_of(batch, head), packed.data(), queries, scratch.data());
+            code.many(head_of(batch, head), packed, queries, scratch);
           else
-            code.few(head_of(batch, head), queries, scratch.data());
+            code.few(head_of(batch, head), queries, scratch);
       }
     });
     return true;
@@ -158,6 +174,8 @@ class AttentionKernel : public image::CallKernel {
  private:
   CpuEnginePtr engine_;
   AttentionOptions options_;
+  const Argument none_ = {};
+  Scratch scratch_;
 };
 
 }  // namespace

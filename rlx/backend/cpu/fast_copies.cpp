@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_copies.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace rlx::detail {
@@ -29,8 +30,9 @@ class GatherKernel : public image::CallKernel {
   GatherKernel(CpuEnginePtr engine, int64_t axis) : engine_(std::move(engine)), axis_(axis) {}
 
   bool run(image::CallSite& site) override {
-    const Argument x = without_view(site.inputs[0], *engine_),
-                   indices = without_view(site.inputs[1], *engine_);
+    std::optional<Argument> x_copy, indices_copy;
+    const Argument &x = without_view(site.inputs[0], *engine_, x_copy),
+                   &indices = without_view(site.inputs[1], *engine_, indices_copy);
     const size_t axis = axis_in(axis_, x.shape);
     const int64_t length = x.shape[axis];
     if (indices.tensor.dtype() == DType::i64) {
@@ -72,13 +74,20 @@ bool run_concat(const CpuEngine& engine, image::CallSite& site, int64_t axis_giv
   if (y.count() == 0) return true;
   const bool strided = !site.stored.empty();
   const Shape& shape = strided ? site.stored[0].shape : y.shape();
-  const size_t axis = axis_in(axis_given, shape);
-  const Shape strides = strided ? site.stored[0].strides : strides_of(shape);
+  const size_t axis = axis_in(axis_given, shape), rank = shape.size();
+  if (rank > Steps::kMostAxes) return false;
+  std::array<int64_t, Steps::kMostAxes> strides = {};
+  int64_t step = 1;
+  for (size_t d = rank; d-- > 0; step *= shape[d])
+    strides[d] = strided ? site.stored[0].strides[d] : step;
   std::byte* to = y.mutable_bytes().data();
   for (const Argument& part : parts) {
-    if (count(part.shape) > 0)
-      run_copy(engine, make_copy(part.shape, strides_of(part), strides, y.dtype()), bytes_of(part),
-               to);
+    const Steps from(part);
+    std::array<vector::Copy::Axis, Steps::kMostAxes> axes;
+    for (size_t d = 0; d < rank; ++d) axes[d] = {part.shape[d], from[d], strides[d]};
+    vector::Copy copy;
+    if (!copy.make(axes.data(), rank, bytes_of(y.dtype()))) return false;
+    if (count(part.shape) > 0) run_copy(engine, copy, bytes_of(part), to);
     to += part.shape[axis] * strides[axis] * bytes_of(y.dtype());
   }
   return true;

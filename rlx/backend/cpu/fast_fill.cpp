@@ -22,6 +22,17 @@ bool run_copy_of(const CpuEngine& engine, image::CallSite& site) {
   return true;
 }
 
+bool tell_extents(image::CallSite& site) {
+  const Shape& shape = site.inputs[0].shape;
+  Tensor& y = site.results[0];
+  if (y.dtype() != DType::i64) return false;
+  if (y.shape().empty())
+    y.mutable_data<int64_t>()[0] = count(shape);
+  else
+    std::copy(shape.begin(), shape.end(), y.mutable_data<int64_t>().begin());
+  return true;
+}
+
 template <class T>
 void count_up(T* y, int64_t count, int64_t first, int64_t step) {
   for (int64_t i = 0; i < count; ++i)
@@ -176,6 +187,9 @@ bool run_rope(const CpuEngine& engine, const RopeOptions& options, image::CallSi
 std::unique_ptr<image::CallKernel> copy_kernel(CpuEnginePtr engine) {
   return make_kernel(
       [engine = std::move(engine)](image::CallSite& site) { return run_copy_of(*engine, site); });
+}
+std::unique_ptr<image::CallKernel> extents_kernel(CpuEnginePtr /*engine*/) {
+  return make_kernel(tell_extents);
 }
 std::unique_ptr<image::CallKernel> range_kernel(CpuEnginePtr /*engine*/, Dims bounds) {
   return make_kernel(

@@ -8,6 +8,8 @@ namespace rlx::detail {
 
 // The elements of operand 0 row after row.
 std::unique_ptr<image::CallKernel> copy_kernel(CpuEnginePtr engine);
+// The extents of operand 0, or how many elements it has.
+std::unique_ptr<image::CallKernel> extents_kernel(CpuEnginePtr engine);
 // first, beyond, step: as numbers, else as operands.
 std::unique_ptr<image::CallKernel> range_kernel(CpuEnginePtr engine, Dims bounds);
 // k is an operand where there is one.

@@ -43,12 +43,17 @@ struct ScaleOperands {
   }
 };
 
+// Elements of x along memory; scales and zero points are read as they lie.
+bool reads_rows(const image::CallSite& site, const Nest& nest) {
+  return !site.inputs[0].is_view || nest.inner().steps[0] == 1 || nest.inner().extent == 1;
+}
+
 bool run_quantise(const CpuEngine& engine, image::CallSite& site) {
   Tensor& y = site.results[0];
   const auto integer = integer_of(y.dtype());
   Nest nest;
   if (!integer || !is_f32(site.inputs[0]) || !is_f32(site.inputs[1]) ||
-      !nest.make(site.inputs, y.shape()))
+      !nest.make(site.inputs, y.shape()) || !reads_rows(site, nest))
     return false;
   if (y.count() == 0) return true;
   const float* x = floats_of(site.inputs[0]);
@@ -67,7 +72,7 @@ bool run_dequantise(const CpuEngine& engine, image::CallSite& site) {
   const auto integer = integer_of(from);
   Nest nest;
   if (!integer || y.dtype() != DType::f32 || !is_f32(site.inputs[1]) ||
-      !nest.make(site.inputs, y.shape()))
+      !nest.make(site.inputs, y.shape()) || !reads_rows(site, nest))
     return false;
   if (y.count() == 0) return true;
   const std::byte* x = bytes_of(site.inputs[0]);

@@ -5,7 +5,8 @@
 
 namespace rlx::detail {
 
-// Operands are x, scale, and perhaps a zero point; both broadcast to x. x is no view.
+// Operands are x, scale, and perhaps a zero point; both broadcast to x. Views
+// of x whose elements are apart are handed on.
 std::unique_ptr<image::CallKernel> quantise_kernel(CpuEnginePtr engine);
 std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine);
 

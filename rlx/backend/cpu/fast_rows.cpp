@@ -1,7 +1,9 @@
 #include "rlx/backend/cpu/fast_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <type_traits>
 
 namespace rlx::detail {
 namespace {
@@ -119,10 +121,12 @@ bool run_norm(const CpuEngine& engine, const std::vector<image::Argument>& input
   return true;
 }
 
+using AxisFlags = std::array<bool, Steps::kMostAxes>;
+
 // A shape as runs of axes that are all reduced or all kept, in turn: at most kept, reduced, kept.
 struct Runs {
   int64_t outer = 1, length = 1, inner = 1;
-  bool make(const Shape& shape, const std::vector<bool>& reduced) {
+  bool make(const Shape& shape, const AxisFlags& reduced) {
     int at = 0;  // in outer, length, inner
     for (size_t d = 0; d < shape.size(); ++d) {
       if (shape[d] == 1) continue;
@@ -133,46 +137,102 @@ struct Runs {
     }
     return true;
   }
+  // Of a view in the order of memory, where it is all of a dense tensor and the axes that are kept
+  // do not change places. False otherwise.
+  bool make_of_view(const image::Argument& x, const AxisFlags& reduced) {
+    std::array<size_t, Steps::kMostAxes> order = {};
+    size_t count = 0;
+    for (size_t d = 0; d < x.shape.size(); ++d)
+      if (x.shape[d] != 1) order[count++] = d;
+    std::sort(order.begin(), order.begin() + static_cast<int64_t>(count),
+              [&](size_t a, size_t b) { return x.strides[a] > x.strides[b]; });
+    int64_t step = 1;
+    size_t last = SIZE_MAX;
+    for (size_t i = count; i-- > 0; step *= x.shape[order[i]]) {
+      if (x.strides[order[i]] != step) return false;
+      if (reduced[order[i]]) continue;
+      if (order[i] > last) return false;
+      last = order[i];
+    }
+    Shape shape;
+    AxisFlags which = {};
+    for (size_t i = 0; i < count; ++i) {
+      shape.push_back(x.shape[order[i]]);
+      which[i] = reduced[order[i]];
+    }
+    return make(shape, which);
+  }
 };
 
-// The axes of a view in the order of memory, where it is all of a dense tensor and the axes that
-// are kept do not change places; none otherwise.
-std::optional<std::vector<size_t>> memory_order(const image::Argument& x,
-                                                const std::vector<bool>& reduced) {
-  std::vector<size_t> order;
-  for (size_t d = 0; d < x.shape.size(); ++d)
-    if (x.shape[d] != 1) order.push_back(d);
-  std::sort(order.begin(), order.end(),
-            [&](size_t a, size_t b) { return x.strides[a] > x.strides[b]; });
-  int64_t step = 1;
-  size_t last = SIZE_MAX;
-  for (size_t i = order.size(); i-- > 0; step *= x.shape[order[i]]) {
-    if (x.strides[order[i]] != step) return std::nullopt;
-    if (reduced[order[i]]) continue;
-    if (order[i] > last) return std::nullopt;
-    last = order[i];
-  }
-  return order;
+// x with the axes that are reduced behind those that are kept.
+image::Argument reduced_last(const image::Argument& x, const AxisFlags& reduced,
+                             const CpuEngine& engine) {
+  image::Argument turned = x;
+  const Steps strides(x);
+  turned.is_view = true;
+  turned.offset = x.is_view ? x.offset : 0;
+  turned.shape.clear();
+  turned.strides.clear();
+  for (const bool last : {false, true})
+    for (size_t d = 0; d < x.shape.size(); ++d)
+      if (reduced[d] == last) {
+        turned.shape.push_back(x.shape[d]);
+        turned.strides.push_back(strides[d]);
+      }
+  return without_view(turned, engine);
+}
+
+// Integers wrap. Only of sums and extremes.
+template <class T>
+bool reduce_integers(const CpuEngine& engine, const T* x, const Runs& runs, vector::Fold fold,
+                     T* y) {
+  using U = std::make_unsigned_t<T>;
+  if (fold != vector::Fold::sum && fold != vector::Fold::highest && fold != vector::Fold::lowest)
+    return false;
+  engine.team.run(runs.outer * runs.inner, row_grain(runs.length), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const T* row = x + i / runs.inner * runs.length * runs.inner + i % runs.inner;
+      T total = fold == vector::Fold::sum ? T{0} : row[0];
+      for (int64_t k = 0; k < runs.length; ++k) {
+        const T next = row[k * runs.inner];
+        total = fold == vector::Fold::sum
+                    ? static_cast<T>(static_cast<U>(total) + static_cast<U>(next))
+                : fold == vector::Fold::highest ? std::max(total, next)
+                                                : std::min(total, next);
+      }
+      y[i] = total;
+    }
+  });
+  return true;
 }
 
 bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y,
                 const std::vector<int64_t>& axes, vector::Fold fold) {
-  const auto element = element_of(given.tensor.dtype());
-  if (!element || count(given.shape) == 0) return false;
-  std::vector<bool> reduced(given.shape.size(), axes.empty());
+  const DType dtype = given.tensor.dtype();
+  const auto element = element_of(dtype);
+  const bool is_integer = dtype == DType::i32 || dtype == DType::i64;
+  if ((!element && !is_integer) || count(given.shape) == 0 || !has_few_axes(given)) return false;
+  AxisFlags reduced = {};
+  for (size_t d = 0; d < given.shape.size(); ++d) reduced[d] = axes.empty();
   for (const int64_t axis : axes) reduced[axis_in(axis, given.shape)] = true;
-  const auto order = given.is_view ? memory_order(given, reduced) : std::nullopt;
   Runs runs;
-  if (order) {
-    Shape shape;
-    std::vector<bool> which;
-    for (const size_t d : *order) shape.push_back(given.shape[d]), which.push_back(reduced[d]);
-    if (!runs.make(shape, which)) return false;
-  } else if (!runs.make(given.shape, reduced)) {
-    return false;
-  }
   std::optional<image::Argument> copy;
-  const image::Argument& x = order ? given : without_view(given, engine, copy);
+  const bool in_place = given.is_view && runs.make_of_view(given, reduced);
+  if (!in_place) runs = {};
+  if (!in_place && !runs.make(given.shape, reduced)) {
+    copy.emplace(reduced_last(given, reduced, engine));
+    runs = {};
+    for (size_t d = 0; d < given.shape.size(); ++d)
+      (reduced[d] ? runs.length : runs.outer) *= given.shape[d];
+  }
+  const image::Argument& x =
+      in_place ? given : copy ? *copy : without_view(given, engine, copy);
+  if (dtype == DType::i32)
+    return reduce_integers(engine, reinterpret_cast<const int32_t*>(bytes_of(x)), runs, fold,
+                           y.mutable_data<int32_t>().data());
+  if (dtype == DType::i64)
+    return reduce_integers(engine, reinterpret_cast<const int64_t*>(bytes_of(x)), runs, fold,
+                           y.mutable_data<int64_t>().data());
   vector::Reduce reduce{.fold = fold,
                         .element = *element,
                         .x = bytes_of(x),

@@ -180,9 +180,11 @@ Kernel trilu(const image::Call& call, const image::Image& /*image*/, const CpuEn
 
 constexpr VectorEntry kNumbers[] = {
     {"cast", plain<cast_kernel>},
-    {"dequantise", plain<dequantise_kernel>, false},
+    {"dequantise", plain<dequantise_kernel>},
+    {"dequantise", plain<dequantise_kernel>, false},  // of copies
     {"matmul_integer", byte_product},
-    {"quantise", plain<quantise_kernel>, false},
+    {"quantise", plain<quantise_kernel>},
+    {"quantise", plain<quantise_kernel>, false},  // of copies
     {"quantised_matmul", block_product, false},
 };
 constexpr VectorEntry kIndices[] = {
@@ -199,6 +201,8 @@ constexpr VectorEntry kIndices[] = {
     {"scatter", scatter<PlaceOptions::Kind::rows>, false},
     {"scatter_elements", scatter<PlaceOptions::Kind::elements>, false},
     {"scatter_nd", scatter<PlaceOptions::Kind::tuples>, false},
+    {"shape_of", plain<extents_kernel>},
+    {"size_of", plain<extents_kernel>},
     {"sort", sort, false},
     {"top_k", top_k, false},
     {"trilu", trilu, false},
