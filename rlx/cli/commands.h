@@ -25,6 +25,8 @@ struct Context {
   std::vector<std::string> webgpu_libraries = {};  // --webgpu-library, instead of all others
   std::vector<std::string> vulkan_drivers = {};    // --vulkan-driver, instead of all others
 
+  int threads = 0;  // --threads, of the CPU
+
   FindOptions find_options() const;  // from the flags, the environment, and the usual places
   const FoundDevices& devices();     // found at the first call
   Device device(const std::string& name);

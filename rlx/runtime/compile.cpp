@@ -74,6 +74,12 @@ Graph optimised(const Graph& graph, const CompileOptions& options) {
   return fuse(smaller, traits, {options.choices});
 }
 
+// The device that runs the program: it has the threads of a CPU.
+Device device_of(const CompileOptions& options) {
+  return options.threads > 0 && options.device.is_cpu() ? Device({.threads = options.threads})
+                                                        : options.device;
+}
+
 Image image_for(const Graph& graph, const CompileOptions& options) {
   return detail::image_of(
       build_image(graph, options.device.traits(), {{options.choices}, options.strict}));
@@ -97,7 +103,7 @@ void compile_async(const Graph& graph, const CompileOptions& options, Receive<Pr
     failure = error;
   }
   if (failure) return done(*failure);
-  prepare_with(options.device, *image, std::move(implementations), options.memory_budget,
+  prepare_with(device_of(options), *image, std::move(implementations), options.memory_budget,
                std::move(done));
 }
 

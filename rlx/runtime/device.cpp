@@ -14,7 +14,9 @@ namespace rlx {
 
 using namespace detail;
 
-Device::Device() : Device(detail::device_of(make_cpu_backend())) {}
+Device::Device() : Device(DeviceOptions{}) {}
+Device::Device(const DeviceOptions& options)
+    : Device(detail::device_of(make_cpu_backend({.threads = options.threads}))) {}
 const DeviceTraits& Device::traits() const { return state_->backend->traits(); }
 
 namespace detail {
@@ -89,7 +91,7 @@ int rank_of(const Device& device) {
 
 FoundDevices find_all_devices(const FindOptions& options) {
   FoundDevices found;
-  found.devices.push_back({Device(), "the CPU", "", "", ""});
+  found.devices.push_back({Device(options.cpu), "the CPU", "", "", ""});
   find_webgpu(options, found);
   for (size_t i = 1; i < found.devices.size(); ++i)
     if (rank_of(found.devices[i].device) > rank_of(found.devices[found.automatic].device))
