@@ -45,9 +45,12 @@ struct Context {
 // --disable-pass NAME, where a graph is compiled.
 void add_pass_option(CLI::App& command, std::vector<std::string>& disabled);
 
+std::string version_text();  // rlx 0.1.0
+
 // A check of flags that name a file or a folder: an empty name is a mistake, not none.
 std::string refuse_empty(const std::string& given);
 
+void add_bench_command(CLI::App& app, Context& context);
 void add_run_command(CLI::App& app, Context& context);
 void add_explain_command(CLI::App& app, Context& context);
 void add_inspect_command(CLI::App& app, Context& context);

