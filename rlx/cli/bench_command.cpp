@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <sstream>
 
 #include "rlx/base/file.h"
 #include "rlx/cli/bench_results.h"
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 
 struct BenchFlags {
   std::vector<std::string> models;
-  std::string device = "cpu", json_file, html_file, worker_job, note;
+  std::string device = "cpu", json_file, html_file, record_folder, worker_job, note;
   std::string peer, peer_library;  // the program that runs another library, and that library
   BenchFolders folders;
   InputOptions inputs;
@@ -262,6 +263,24 @@ class Bench {
   size_t steps_ = 0, done_ = 0;
 };
 
+// DATE-PROCESSOR'S SET.txt to read and .json to compute with, without what single runs took.
+void write_record(const BenchResults& results, const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail(ErrorKind::io, "cannot make the folder ", folder, ": ", error.message());
+  const std::string name =
+      (fs::path(folder) / (results.date.substr(0, 10) + "-" + results.machine.isa)).string();
+  std::ostringstream table;
+  if (!results.note.empty()) table << results.note << '\n';
+  table << "revision " << (results.revision.empty() ? "unknown" : results.revision) << '\n';
+  print_results(results, table);
+  write_file(name + ".txt", table.str());
+  nlohmann::ordered_json json = results_json(results);
+  for (auto& line : json["lines"])
+    for (auto& program : line["programs"]) program.erase("some_runs_us");
+  write_file(name + ".json", json_text(json));
+}
+
 void bench_command(BenchFlags flags, Context& context) {
   if (!flags.worker_job.empty()) {
     context.out << nlohmann::json(measure(read_job(flags.worker_job), context)).dump() << '\n';
@@ -282,6 +301,7 @@ void bench_command(BenchFlags flags, Context& context) {
   const BenchResults& results = bench.run();
   print_results(results, context.out);
   if (!flags.json_file.empty()) write_file(flags.json_file, json_text(results_json(results)));
+  if (!flags.record_folder.empty()) write_record(results, flags.record_folder);
   if (!flags.html_file.empty()) write_file(flags.html_file, results_page(results));
 }
 
@@ -292,6 +312,8 @@ void add_where(CLI::App& command, BenchFlags& flags) {
   add("--json", flags.json_file, "Write the figures as JSON", "FILE");
   add("--html", flags.html_file, "Write a page with charts, which needs nothing but itself",
       "FILE");
+  add("--record", flags.record_folder, "Write a dated table, and its JSON, as bench/records keeps",
+      "DIR");
   add("--note", flags.note, "A sentence to keep with the figures", "TEXT");
   add("--models", flags.folders.made, "Where tools/make-models has written", "DIR");
   add("--packages", flags.folders.packages, "Where the models from npm are", "DIR");

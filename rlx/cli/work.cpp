@@ -36,7 +36,13 @@ double convolution(const Site& site) {
 double transposed(const Site& site) {
   return 2 * site.in(0) * site.in(1) / std::max(site.first(1), 1.0);
 }
-double attention(const Site& site) { return 2 * (site.in(0) + site.out()) * site.dim(1, 2); }
+// Every query meets every key, and its weight every value.
+double attention(const Site& site) {
+  const size_t axis = site.node.attrs.get<std::string>("layout").find('s');
+  const Dims& keys = site.shape(1);
+  const double count = axis < keys.size() ? count_of({keys[axis]}, site.symbols) : 1;
+  return 2 * (site.in(0) + site.out()) * count;
+}
 // x is [time, batch, inputs]; w and r are used at every step, for every row.
 double recurrent(const Site& site) {
   return 2 * site.in(0) / std::max(site.dim(0, 1), 1.0) * (site.in(1) + site.in(2));

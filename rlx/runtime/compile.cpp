@@ -60,19 +60,19 @@ Program prepare(const Device& device, const Image& image, const OpSet& ops, int6
   });
 }
 
-namespace {
-
-// The graph that is lowered for the device.
-Graph optimised(const Graph& graph, const CompileOptions& options) {
+Graph detail::optimised(const Graph& graph, const CompileOptions& options, PassOptions passes) {
   verify(graph);
   if (!options.optimise) return graph.clone();
   const std::vector<std::string>& disabled = options.disabled_passes;
-  Graph smaller = run_passes(graph, {.disabled = disabled});
+  passes.disabled = disabled;
+  Graph smaller = run_passes(graph, passes);
   const DeviceTraits& traits = options.device.traits();
   if (traits.on_host() || std::count(disabled.begin(), disabled.end(), kFusePass) != 0)
     return smaller;
   return fuse(smaller, traits, {options.choices});
 }
+
+namespace {
 
 // The device that runs the program: it has the threads of a CPU.
 Device device_of(const CompileOptions& options) {

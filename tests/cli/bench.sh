@@ -19,6 +19,9 @@ holds "with the machine" grep -q '"instruction_set"' b.json
 holds "and the limits of each number of threads" test "$(grep -c '"read_bytes"' b.json)" = 2
 holds "the page asks nothing of the network" bash -c '! grep -qE "(src|href)=|https?://|@import|fetch\(" b.html'
 holds "what is in the data ends no script" test "$(grep -o '</script>' b.html | wc -l)" = 1
+claim "a record has a date" 0 -- bench "$encoder" --bind seq=8 "${quick[@]}" --no-limits --record records --note busy
+holds "and what was noted" bash -c 'grep -qx busy records/20*-*.txt && grep -q "\"note\": \"busy\"" records/20*-*.json'
+holds "without each run" bash -c '! grep -q some_runs records/*.json'
 claim "an image is made" 0 'encoder\.rlxi: ' -- compile "$encoder" --device cpu --out encoder.rlxi
 claim "and measured" 0 'encoder\.rlxi +1 ' -- bench encoder.rlxi --bind seq=8 "${quick[@]}" --no-limits
 
