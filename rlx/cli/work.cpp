@@ -5,10 +5,19 @@
 namespace rlx::cli {
 namespace {
 
+// None where a symbol is missing, or is of a size that the model cannot have.
+std::optional<int64_t> value_of(const Dim& dim, const SymbolValues& symbols) {
+  if (!is_bound(dim, symbols)) return std::nullopt;
+  try {
+    return dim.value(symbols);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
 double count_of(const Dims& shape, const SymbolValues& symbols) {
   double count = 1;
-  for (const Dim& dim : shape)
-    count *= is_bound(dim, symbols) ? static_cast<double>(dim.value(symbols)) : 1.0;
+  for (const Dim& dim : shape) count *= static_cast<double>(value_of(dim, symbols).value_or(1));
   return count;
 }
 
@@ -85,7 +94,7 @@ Work& Work::operator+=(const Work& other) {
 SymbolValues all_symbols(const Graph& graph, SymbolValues symbols) {
   for (const Node& node : graph.nodes())
     for (const auto& [name, dim] : node.definitions)
-      if (is_bound(dim, symbols)) symbols.emplace(name, dim.value(symbols));
+      if (const auto value = value_of(dim, symbols)) symbols.emplace(name, *value);
   return symbols;
 }
 

@@ -439,11 +439,8 @@ class Search {
 
   bool all_fit(const Part& part, const std::vector<Leaf>& leaves, double number, Match& match,
                const Next& next) const {
-    const char* what = part.kind == Kind::product ? "factors" : "terms";
-    if (leaves.size() != part.terms.size() || leaves.empty())
-      return miss(match, [&] {
-        return text(leaves.size(), ' ', what, " where ", part.terms.size(), " are wanted");
-      });
+    // Another number of them says little: any product or sum can be taken apart.
+    if (leaves.size() != part.terms.size() || leaves.empty()) return false;
     const DType dtype = leaves[0].value.dtype();
     Match with = match;
     if (part.open) {
@@ -453,7 +450,8 @@ class Search {
       with = std::move(out);
     } else if (!same_number(number, part.wanted, dtype)) {
       return miss(match, [&] {
-        return text("the number among ", what, " is ", number, ", and ", part.wanted, " is wanted");
+        return text("the number in the ", part.kind == Kind::product ? "product" : "sum", " is ",
+                    number, ", and ", part.wanted, " is wanted");
       });
     }
     return leaves_fit(part, leaves, {}, with,
