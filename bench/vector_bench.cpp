@@ -9,38 +9,20 @@
 #include "rlx/vector/copy.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
+#include "rlx/vector/limits.h"
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
 #include "rlx/vector/team.h"
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace rlx::vector {
 namespace {
 
-#if defined(__x86_64__)
-__attribute__((target("avx2,fma"))) float multiply_adds(int64_t count) {
-  __m256 sums[12];
-  for (auto& sum : sums) sum = _mm256_set1_ps(1);
-  __m256 factor = _mm256_set1_ps(0.5f);
-  for (int64_t i = 0; i < count; ++i) {
-    asm("" : "+x"(factor));
-#pragma GCC unroll 12
-    for (auto& sum : sums) sum = _mm256_fmadd_ps(sum, factor, factor);
-  }
-  __m256 all = sums[0];
-  for (const auto& sum : sums) all = _mm256_add_ps(all, sum);
-  return _mm256_cvtss_f32(all);
-}
 void peak(const Contest& contest) {
+  const LimitFunctions limits = limit_functions(best_isa());
   volatile float keep = 0;
-  contest.compare("multiply-add peak, avx2", 12 * 16 * 1e6, "GFLOP/s",
-                  {{"one thread", [&] { keep = multiply_adds(1'000'000); }}});
+  contest.compare("multiply-add peak", static_cast<double>(limits.flops_per_round) * 1e6, "GFLOP/s",
+                  {{"one thread", [&] { keep = limits.multiply_adds(1'000'000); }}});
 }
-#else
-void peak(const Contest& contest) {}
-#endif
 
 #ifdef RLX_ONEDNN
 using namespace dnnl;

@@ -1,4 +1,14 @@
 # The benchmarks of bench/, one program each, where Google Benchmark is installed.
+# onnxruntime beside rlx, where ./run bench --peers has fetched its header; the library is loaded by the
+# program when it runs.
+set(ort_include ${PROJECT_SOURCE_DIR}/.deps/packages/@siteed/sherpa-onnx.rn/prebuilt/include/onnxruntime)
+if(EXISTS ${ort_include}/onnxruntime_c_api.h)
+  add_executable(rlx_ort_peer EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/bench/ort_peer.cpp)
+  set_target_properties(rlx_ort_peer PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
+  target_include_directories(rlx_ort_peer SYSTEM PRIVATE ${ort_include})
+  target_link_libraries(rlx_ort_peer PRIVATE rlx_import nlohmann_json::nlohmann_json)
+endif()
+
 find_package(benchmark QUIET)
 if(NOT benchmark_FOUND)
   message(STATUS "Google Benchmark is not installed: the programs of bench/ are left out")

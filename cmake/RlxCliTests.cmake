@@ -7,6 +7,14 @@ add_test(NAME cli.program
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.program PROPERTIES LABELS cli TIMEOUT 900)
 
+add_test(NAME cli.bench
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/bench.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
+set_tests_properties(cli.bench PROPERTIES LABELS cli TIMEOUT 300)
+
+add_test(NAME cli.explain
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/explain.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
+set_tests_properties(cli.explain PROPERTIES LABELS cli TIMEOUT 300)
+
 add_test(NAME cli.safety
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/safety.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.safety PROPERTIES LABELS cli TIMEOUT 300)

@@ -38,7 +38,7 @@ function(rlx_precompile target folder)
   target_precompile_headers(${target} REUSE_FROM rlx_precompiled_${headers})
 endfunction()
 
-# The sources of rlx/<folder>, without tests; its .wgsl files become one generated source.
+# The sources of rlx/<folder>, without tests; its .wgsl and .html files become one generated source.
 function(rlx_sources folder out)
   string(REPLACE "/" "_" name ${folder})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/${folder}/*.cpp)
@@ -54,7 +54,7 @@ function(rlx_sources folder out)
     target_precompile_headers(rlx_${name}_tables REUSE_FROM rlx_precompiled_tables)
     list(APPEND sources $<TARGET_OBJECTS:rlx_${name}_tables>)
   endif()
-  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/${folder}/*.wgsl)
+  file(GLOB kernels CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/${folder}/*.wgsl ${PROJECT_SOURCE_DIR}/rlx/${folder}/*.html)
   if(kernels)
     set(embedded ${PROJECT_BINARY_DIR}/embedded_${name}.cpp)
     add_custom_command(OUTPUT ${embedded}

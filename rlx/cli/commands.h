@@ -25,6 +25,8 @@ struct Context {
   std::vector<std::string> webgpu_libraries = {};  // --webgpu-library, instead of all others
   std::vector<std::string> vulkan_drivers = {};    // --vulkan-driver, instead of all others
 
+  int threads = 0;  // --threads, of the CPU
+
   FindOptions find_options() const;  // from the flags, the environment, and the usual places
   const FoundDevices& devices();     // found at the first call
   Device device(const std::string& name);
@@ -43,9 +45,12 @@ struct Context {
 // --disable-pass NAME, where a graph is compiled.
 void add_pass_option(CLI::App& command, std::vector<std::string>& disabled);
 
+std::string version_text();  // rlx 0.1.0
+
 // A check of flags that name a file or a folder: an empty name is a mistake, not none.
 std::string refuse_empty(const std::string& given);
 
+void add_bench_command(CLI::App& app, Context& context);
 void add_run_command(CLI::App& app, Context& context);
 void add_explain_command(CLI::App& app, Context& context);
 void add_inspect_command(CLI::App& app, Context& context);

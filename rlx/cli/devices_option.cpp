@@ -42,6 +42,10 @@ std::vector<std::string> usual_libraries() {
 
 void add_device_options(CLI::App& app, Context& context) {
   const std::string group = "Devices";
+  app.add_option("--threads", context.threads, "Threads of the CPU; 0: one for each core")
+      ->check(CLI::Range(0, kMostThreads).description(""))
+      ->type_name("N")
+      ->group(group);
   app.add_option("--webgpu-library", context.webgpu_libraries,
                  "The WebGPU library, instead of $RLX_WEBGPU_LIBRARY, one beside rlx, the system's")
       ->type_name("FILE")
@@ -64,6 +68,7 @@ std::optional<std::string> find_beside(const std::string& path) {
 
 FindOptions Context::find_options() const {
   FindOptions options;
+  options.cpu.threads = threads;
   options.webgpu_libraries = webgpu_libraries;
   if (webgpu_libraries.empty()) {
     const auto library = environment("RLX_WEBGPU_LIBRARY");
@@ -84,7 +89,7 @@ const FoundDevices& Context::devices() {
 }
 
 Device Context::device(const std::string& name) {
-  if (name == "cpu") return {};  // always there: no need to look
+  if (name == "cpu") return Device({.threads = threads});  // always there: no need to look
   return devices().at(name);
 }
 

@@ -9,7 +9,9 @@
 
 namespace rlx::cli {
 
-// Adds --webgpu-library and --vulkan-driver, which every command understands.
+constexpr int kMostThreads = 1024;  // more are a mistake
+
+// Adds --threads, --webgpu-library and --vulkan-driver, which every command understands.
 void add_device_options(CLI::App& app, Context& context);
 
 // The file that `path` names from the folder of the running program, if it is there. The current

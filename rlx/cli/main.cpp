@@ -29,12 +29,13 @@ bool is_terminal(int file) {
 void add_commands(CLI::App& app, Context& context) {
   app.require_subcommand(0, 1);
   app.fallthrough();  // --webgpu-library may follow the command
-  app.set_version_flag("--version", "rlx " RLX_VERSION, "Print the version and exit");
+  app.set_version_flag("--version", version_text(), "Print the version and exit");
   app.set_help_flag("-h,--help", "Print this help and exit");
   add_device_options(app, context);
   add_run_command(app, context);
   add_inspect_command(app, context);
   add_explain_command(app, context);
+  add_bench_command(app, context);
   add_compile_command(app, context);
   add_convert_command(app, context);
   add_compare_command(app, context);
@@ -88,6 +89,8 @@ int run(int argc, char** argv) {
 }
 
 }  // namespace
+
+std::string version_text() { return "rlx " RLX_VERSION; }
 
 std::string refuse_empty(const std::string& given) {
   return given.empty() ? "needs a name, this one is empty" : "";

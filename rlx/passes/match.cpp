@@ -5,6 +5,7 @@
 
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/passes/near_misses.h"
 
 namespace rlx {
 
@@ -263,25 +264,45 @@ struct Leaf {
 
 bool is_whole(double number) { return number == std::floor(number); }
 
+// How far a search came before it failed for the last time; only where somebody asks.
+struct Furthest {
+  size_t found = 0;
+  std::string reason;
+};
+
 // Tries every way in which a pattern may fit; the first that the rest accepts, too, is taken.
 class Search {
  public:
-  explicit Search(const MatchGraph& graph) : graph_(graph) {}
+  Search(const MatchGraph& graph, Furthest* furthest) : graph_(graph), furthest_(furthest) {}
 
   bool fits(const Pattern& pattern, Value value, Match& match, const Next& next) const {
     const Part& part = *pattern.part();
     if (const Value* bound = find_part(match.values, pattern))
-      return *bound == value && next(match);
+      return *bound == value ? next(match) : miss(match, [&] {
+        return text(describe(value.producer()), " should be ", describe(bound->producer()),
+                    " again");
+      });
     Match with = match;
     with.values.emplace_back(&part, value);
     switch (part.kind) {
       case Kind::once:
-        if (!graph_.is_once(value)) return false;
+        if (!graph_.is_once(value))
+          return miss(match, [&] {
+            return text(describe(value.producer()), " should be of weights and constants alone");
+          });
         [[fallthrough]];
       case Kind::any:
-        return (!part.where_value || part.where_value(value)) && taken(next, with, match);
+        if (part.where_value && !part.where_value(value))
+          return miss(match, [&] {
+            return text(describe(value.producer()), ", ", value.type(), ", is not of the kind");
+          });
+        return taken(next, with, match);
       case Kind::number:
-        return fits_number(part, number_of(value), value.dtype(), with, match, next);
+        return fits_number(part, number_of(value), value.dtype(), with, match, next) ||
+               miss(match, [&] {
+                 return text(describe(value.producer()), " should be ",
+                             part.value ? text("the number ", *part.value) : "a known number");
+               });
       case Kind::op:
         return fits_op(part, value, with, match, next);
       case Kind::either:
@@ -299,6 +320,14 @@ class Search {
   }
 
  private:
+  // False, after noting why.
+  template <class Reason>
+  bool miss(const Match& match, const Reason& reason) const {
+    if (furthest_ && match.nodes.size() > furthest_->found)
+      *furthest_ = {match.nodes.size(), reason()};
+    return false;
+  }
+
   static bool taken(const Next& next, Match& found, Match& match) {
     if (!next(found)) return false;
     match = std::move(found);
@@ -317,8 +346,9 @@ class Search {
   bool fits_op(const Part& part, Value value, Match& with, Match& match, const Next& next) const {
     const Node& node = value.producer();
     if (node.op.get() != part.op || value.result != 0 || node.inputs.size() < part.operands.size())
-      return false;
-    if (part.where_node && !part.where_node(node)) return false;
+      return miss(match, [&] { return text(describe(node), " should be ", part.op->name); });
+    if (part.where_node && !part.where_node(node))
+      return miss(match, [&] { return text(describe(node), " has other attributes or shapes"); });
     with.nodes.push_back(value.node);
     const Next end = [&](Match& found) { return taken(next, found, match); };
     if (operands_fit(part, node, 0, false, with, end)) return true;
@@ -409,6 +439,7 @@ class Search {
 
   bool all_fit(const Part& part, const std::vector<Leaf>& leaves, double number, Match& match,
                const Next& next) const {
+    // Another number of them says little: any product or sum can be taken apart.
     if (leaves.size() != part.terms.size() || leaves.empty()) return false;
     const DType dtype = leaves[0].value.dtype();
     Match with = match;
@@ -418,7 +449,10 @@ class Search {
         return false;
       with = std::move(out);
     } else if (!same_number(number, part.wanted, dtype)) {
-      return false;
+      return miss(match, [&] {
+        return text("the number in the ", part.kind == Kind::product ? "product" : "sum", " is ",
+                    number, ", and ", part.wanted, " is wanted");
+      });
     }
     return leaves_fit(part, leaves, {}, with,
                       [&](Match& found) { return taken(next, found, match); });
@@ -442,11 +476,8 @@ class Search {
   }
 
   const MatchGraph& graph_;
+  Furthest* furthest_;
 };
-
-}  // namespace
-
-namespace {
 
 // Told at a glance, since nearly every node is the root of nothing.
 bool may_be_root(const Pattern& pattern, const OpDef* op) {
@@ -472,14 +503,52 @@ bool may_be_root(const Pattern& pattern, const OpDef* op) {
 
 }  // namespace
 
+namespace {
+
+// The nodes that a formula has at least.
+size_t size_of(const Pattern& pattern) {
+  const Part& part = *pattern.part();
+  size_t inside = 0;
+  for (const Weighted& term : part.terms) inside += size_of(term.pattern);
+  if (part.kind == Kind::maybe) return 0;
+  if (part.kind == Kind::either) {
+    size_t least = SIZE_MAX;
+    for (const Pattern& each : part.operands) least = std::min(least, size_of(each));
+    return least;
+  }
+  for (const Pattern& operand : part.operands) inside += size_of(operand);
+  const size_t joins = part.terms.empty() ? 0 : part.terms.size() - 1;
+  return inside + (part.kind == Kind::op ? 1 : joins);
+}
+
+// What is found in part is worth telling from half of it on.
+void note_miss(NearMisses& misses, const Pattern& pattern, Value root, Furthest furthest) {
+  constexpr size_t kLeast = 3;
+  if (furthest.found < kLeast || 2 * furthest.found < size_of(pattern)) return;
+  const Node& node = root.producer();
+  misses.note({root.node, node.op->name, node.name.empty() ? node.origin : node.name,
+               furthest.found, std::move(furthest.reason)});
+}
+
+}  // namespace
+
 std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Value root) {
   if (!may_be_root(pattern, root.producer().op.get())) return std::nullopt;
+  NearMisses* const misses = NearMisses::asked_for();
+  Furthest furthest;
   Match found;
-  const bool fits = Search(graph).fits(pattern, root, found, [&](Match& whole) {
-    return std::all_of(whole.nodes.begin(), whole.nodes.end(), [&](int node) {
-      return node == root.node || graph.is_inner(node, whole.nodes);
+  const Search search(graph, misses ? &furthest : nullptr);
+  const bool fits = search.fits(pattern, root, found, [&](Match& whole) {
+    const auto outer = std::find_if(whole.nodes.begin(), whole.nodes.end(), [&](int node) {
+      return node != root.node && !graph.is_inner(node, whole.nodes);
     });
+    if (outer == whole.nodes.end()) return true;
+    if (misses && whole.nodes.size() > furthest.found)
+      furthest = {whole.nodes.size(),
+                  text(describe(graph.graph().node(*outer)), " is read elsewhere, too")};
+    return false;
   });
+  if (!fits && misses) note_miss(*misses, pattern, root, std::move(furthest));
   if (!fits || found.nodes.empty()) return std::nullopt;
   return found;
 }

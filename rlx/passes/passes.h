@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "rlx/passes/near_misses.h"
 #include "rlx/passes/pass.h"
 
 namespace rlx {
@@ -35,6 +36,7 @@ struct PassReport {
   std::string name;
   int64_t changes = 0;
   double microseconds = 0;
+  std::vector<NearMiss> near_misses = {};  // where they were asked for
 };
 
 #ifdef NDEBUG
@@ -47,6 +49,8 @@ struct PassOptions {
   std::vector<std::string> disabled = {};     // by name; one that is no pass is an Error
   bool verify = kVerifyPasses;                // the graph, behind each pass
   std::vector<PassReport>* report = nullptr;  // one entry for each of the list
+  bool near_misses = false;                   // in the report, which then takes longer
+  std::function<void(const Pass&, const Graph& before, const Graph& after)> watch = {};
 };
 
 // Bodies of loops and branches included.

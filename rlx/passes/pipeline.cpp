@@ -84,9 +84,13 @@ Graph run_passes(const Graph& graph, const PassOptions& options) {
   for (const Pass* pass : pass_pipeline()) {
     PassReport report{pass->name};
     if (!contains(options.disabled, pass->name)) {
+      std::optional<NearMisses> misses;
+      if (options.near_misses) misses.emplace();
       const auto start = Clock::now();
       PassResult result = run_with_bodies(current, *pass);
+      if (options.watch) options.watch(*pass, current, result.graph);
       current = std::move(result.graph);
+      if (misses) report.near_misses = misses->take();
       report.changes = result.changes;
       report.microseconds = microseconds_since(start);
       if (options.verify) verify(current);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "rlx/passes/extents.h"
+#include "rlx/passes/near_misses.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {
@@ -28,17 +29,28 @@ std::optional<Value> replacement(const Rule& rule, const Match& match, const Mat
                                  const RewriteSite& site) {
   const int first_new = static_cast<int>(site.to.nodes().size());
   const Found found(match, from.graph().value(site.at), site.moved);
+  const auto refused = [&](const std::string& why) {
+    constexpr size_t kLeast = 3;  // smaller ones are looked for everywhere
+    if (NearMisses* misses = NearMisses::asked_for(); misses && match.nodes.size() >= kLeast)
+      misses->note({site.at, site.node.op->name,
+                    site.node.name.empty() ? site.node.origin : site.node.name, match.nodes.size(),
+                    "all of it fits, but " + why});
+    return std::nullopt;
+  };
   Value value;
   try {
     value = rule.replace(found);
-  } catch (const Error&) {  // the op has no such form
-    return std::nullopt;
+  } catch (const Error& error) {  // the op has no such form
+    return refused(error.what());
   }
-  if (!value.present() || !(value.type() == site.node.types[0])) return std::nullopt;
+  if (!value.present()) return refused("what is asked of it beyond the formula does not hold");
+  if (!(value.type() == site.node.types[0]))
+    return refused(text("the result would be ", value.type(), ", not ", site.node.types[0]));
   std::vector<int> added;
   for (int at = first_new; at < static_cast<int>(site.to.nodes().size()); ++at) added.push_back(at);
   const Checks before = checks_of(from.graph(), match.nodes), after = checks_of(site.to, added);
-  if (!ask_the_same(before, after)) return std::nullopt;
+  if (!ask_the_same(before, after))
+    return refused("it would ask other things of the extents of a run");
   for (const int at : added)
     if (!is_source(site.to.node(at))) site.to.set_origin(site.to.value(at), site.node.origin);
   return value;
@@ -88,7 +100,10 @@ Value Found::operand(const Pattern& pattern, size_t i) const {
 PassResult apply_rules(const Graph& graph, const Rules& rules) {
   constexpr int kMostSweeps = 16;  // each finds what the one before it has made
   PassResult result{graph.clone(), 0};
+  NearMisses* const misses = NearMisses::asked_for();
+  if (misses) misses->begin_graph();
   for (int i = 0; i < kMostSweeps; ++i) {
+    if (misses) misses->begin_sweep();
     const MatchGraph from(result.graph);
     if (!may_change(from, rules)) break;
     PassResult next = sweep(from, rules);

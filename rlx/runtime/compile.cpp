@@ -60,17 +60,23 @@ Program prepare(const Device& device, const Image& image, const OpSet& ops, int6
   });
 }
 
-namespace {
-
-// The graph that is lowered for the device.
-Graph optimised(const Graph& graph, const CompileOptions& options) {
+Graph detail::optimised(const Graph& graph, const CompileOptions& options, PassOptions passes) {
   verify(graph);
   if (!options.optimise) return graph.clone();
   const std::vector<std::string>& disabled = options.disabled_passes;
-  Graph smaller = run_passes(graph, {.disabled = disabled});
+  passes.disabled = disabled;
+  Graph smaller = run_passes(graph, passes);
   const DeviceTraits& traits = options.device.traits();
   if (std::count(disabled.begin(), disabled.end(), kFusePass) != 0) return smaller;
   return fuse(smaller, traits, {options.choices});
+}
+
+namespace {
+
+// The device that runs the program: it has the threads of a CPU.
+Device device_of(const CompileOptions& options) {
+  return options.threads > 0 && options.device.is_cpu() ? Device({.threads = options.threads})
+                                                        : options.device;
 }
 
 Image image_for(const Graph& graph, const CompileOptions& options) {
@@ -96,7 +102,7 @@ void compile_async(const Graph& graph, const CompileOptions& options, Receive<Pr
     failure = error;
   }
   if (failure) return done(*failure);
-  prepare_with(options.device, *image, std::move(implementations), options.memory_budget,
+  prepare_with(device_of(options), *image, std::move(implementations), options.memory_budget,
                std::move(done));
 }
 

@@ -15,7 +15,9 @@ namespace rlx {
 
 using namespace detail;
 
-Device::Device() : Device(detail::device_of(make_cpu_backend())) {}
+Device::Device() : Device(DeviceOptions{}) {}
+Device::Device(const DeviceOptions& options)
+    : Device(detail::device_of(make_cpu_backend({.threads = options.threads}))) {}
 const DeviceTraits& Device::traits() const { return state_->backend->traits(); }
 void Device::wait() const { state_->backend->wait(); }
 
@@ -91,7 +93,7 @@ class Search : public std::enable_shared_from_this<Search> {
  public:
   Search(FindOptions options, Receive<FoundDevices> done)
       : options_(std::move(options)), done_(std::move(done)) {
-    found_.devices.push_back({Device(), "the CPU", "", "", ""});
+    found_.devices.push_back({Device(options_.cpu), "the CPU", "", "", ""});
   }
   Search(const Search&) = delete;
   ~Search() {

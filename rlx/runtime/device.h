@@ -16,6 +16,11 @@ struct DeviceState;
 class Search;
 }  // namespace detail
 
+// How the CPU is used.
+struct DeviceOptions {
+  int threads = 0;  // that compute; 0: one for each core
+};
+
 // How to look for devices. Nothing here comes from the environment: what is empty is not tried.
 struct FindOptions {
   std::vector<std::string> webgpu_libraries;  // candidates, tried in order
@@ -26,11 +31,13 @@ struct FindOptions {
   // Lowered limits, so that small tensors take the paths of large ones; 0 keeps the device's.
   int64_t max_binding_bytes = 0, max_buffer_bytes = 0;
   bool allow_f16 = true, allow_subgroups = true;
+  DeviceOptions cpu = {};
 };
 
 class Device {
  public:
   Device();  // the CPU
+  explicit Device(const DeviceOptions& options);
   explicit Device(Shared<const detail::DeviceState> state) : state_(std::move(state)) {}
 
   const std::string& name() const { return traits().name; }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "rlx/backend/backend.h"
+#include "rlx/passes/passes.h"
 #include "rlx/plan/memory_plan.h"
 #include "rlx/runtime/image.h"
 #include "rlx/runtime/program.h"
@@ -27,6 +28,9 @@ struct BoundState {
 
 Device device_of(std::shared_ptr<Backend> backend);
 const std::shared_ptr<Backend>& backend_of(const Device& device);
+
+// The graph that is lowered for a device; `passes` says what is to be told of them.
+Graph optimised(const Graph& graph, const CompileOptions& options, PassOptions passes = {});
 
 Image image_of(image::Image image);
 const image::Image& image_of(const Program& program);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <new>
 #include <thread>
 
@@ -249,6 +250,32 @@ TEST_P(Programs, RunFromSeveralThreads) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
 }
+
+#ifdef __linux__
+// Whatever else the process has started stays as it is while a program lives.
+TEST(ProgramThreads, AreAsManyAsTheirOptionsSay) {
+  const auto alive = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+  };
+  Graph graph;
+  graph.output("y", relu(graph.input("x", f32({1 << 20}))));
+  const TensorMap inputs{{"x", filled({1 << 20}, 1)}};
+  for (const int threads : {1, 3}) {
+    const int before = alive();
+    const Program by_compile = compile(graph, {.threads = threads});
+    by_compile.run(inputs);
+    EXPECT_EQ(alive() - before, threads - 1);
+    const Program by_device = compile(graph, {.device = Device({.threads = threads})});
+    by_device.run(inputs);
+    EXPECT_EQ(alive() - before, 2 * (threads - 1));
+    const FoundDevices found = find_all_devices({.cpu = {.threads = threads}});
+    const Program by_search = compile(graph, {.device = found.at("cpu")});
+    by_search.run(inputs);
+    EXPECT_EQ(alive() - before, 3 * (threads - 1));
+  }
+}
+#endif
 
 TEST_P(Programs, SurviveALostDevice) {
   if (!on_gpu()) return;

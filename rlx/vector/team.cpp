@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "rlx/vector/cores.h"
+
 namespace rlx::vector {
 namespace {
 
@@ -78,11 +80,7 @@ struct Team::Job {
   std::exception_ptr exception = {};
 };
 
-Team::Team(int threads)
-    : threads_(!kHasThreads  ? 1
-               : threads > 0 ? threads
-                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))) {
-}
+Team::Team(int threads) : threads_(!kHasThreads ? 1 : threads > 0 ? threads : core_count()) {}
 
 Team::~Team() {
   {

@@ -34,7 +34,7 @@ class Barrier {
 
 class Team {
  public:
-  // 0: as many as the machine has. Threads are started by the first run that has work for them.
+  // 0: as many as there are cores. Threads are started by the first run that has work for them.
   explicit Team(int threads = 0);
   ~Team();
   Team(const Team&) = delete;

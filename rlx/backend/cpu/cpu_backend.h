@@ -8,7 +8,7 @@
 namespace rlx::detail {
 
 struct CpuOptions {
-  int threads = 0;  // 0: as many as the machine has
+  int threads = 0;  // 0: one for each core
 };
 std::shared_ptr<Backend> make_cpu_backend(CpuOptions options = {});
 

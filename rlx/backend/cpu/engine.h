@@ -25,7 +25,7 @@
 namespace rlx::detail {
 
 struct CpuEngine {
-  // 0 threads: as many as the machine has.
+  // 0 threads: one for each core.
   explicit CpuEngine(int threads, vector::Isa isa = vector::best_isa())
       : team(threads),
         elementwise(vector::elementwise(isa)),
