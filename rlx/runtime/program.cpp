@@ -73,7 +73,7 @@ RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const
   for (size_t i = 0; i < request.wanted.size(); ++i) {
     const std::string& name = state_->image->outputs[i].name;
     if (request.wanted[i] == RunRequest::Want::tensor)
-      result.tensors.emplace(name, request.outputs[i]);
+      result.tensors.emplace(name, request.outputs[i].sealed());
     if (request.wanted[i] == RunRequest::Want::device)
       result.device_tensors.emplace(name, request.device_outputs[i]);
   }
@@ -89,7 +89,7 @@ void Program::run_async(const TensorMap& inputs, Receive<TensorMap> done) const 
         if (error) return done(*error);
         TensorMap outputs;
         for (size_t i = 0; i < request->outputs.size(); ++i)
-          outputs.emplace(image->outputs[i].name, request->outputs[i]);
+          outputs.emplace(image->outputs[i].name, request->outputs[i].sealed());
         done(std::move(outputs));
       });
 }
@@ -118,7 +118,7 @@ void BoundRun::run() { state_->executable->run(state_->request); }
 
 void Program::wait() const { state_->executable->wait(); }
 void Program::set_weight(const std::string& name, const Tensor& tensor) {
-  state_->executable->set_weight(name, tensor);
+  state_->executable->set_weight(name, tensor.sealed());
 }
 Tensor Program::read_state(const std::string& name) const {
   return state_->executable->read_state(name);
