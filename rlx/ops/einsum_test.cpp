@@ -51,7 +51,7 @@ TEST(Einsum, ErrorsQuoteTheEquation) {
   EXPECT_EQ(error("ij->ii", {a}), "einsum: 'ij->ii' repeats a letter in its result");
   EXPECT_EQ(error("i1j->i", {a}), "einsum: 'i1j->i' has '1' where a letter should be");
   EXPECT_EQ(error("ii->i", {a}),
-            "einsum: the diagonal of f32[2, 3] over dims 0 and 1 needs them equal and known");
+            "einsum: the diagonal of f32[2, 3] over dims 0 and 1 needs them equal");
 }
 
 TEST(DotGeneral, BatchDimsComeFirst) {
