@@ -48,6 +48,25 @@ Graph affine() {
   return graph;
 }
 
+TEST_P(Programs, ThatWereNotMadeAreAnError) {
+  const auto refuses = [](const Program& program) {
+    const std::string said = "run: there is no program: it was never made, or moved";
+    EXPECT_EQ(error_of([&] { program.run({}); }), said);
+    EXPECT_EQ(error_of([&] { program.bind({}); }), said);
+    EXPECT_EQ(error_of([&] { program.inputs(); }), said);
+    EXPECT_EQ(error_of([&] { program.counters(); }), said);
+    EXPECT_EQ(error_of([&] { program.device(); }), said);
+    EXPECT_EQ(error_of([&] { program.read_state("s"); }), said);
+  };
+  refuses(Program());
+  Program program = compile(affine(), {.device = device()});
+  BoundRun bound = program.bind({{"x", filled({2, 4}, 1)}});
+  const Program other = std::move(program);
+  refuses(program);  // NOLINT(bugprone-use-after-move)
+  const BoundRun taken = std::move(bound);
+  EXPECT_NE(error_of([&] { bound.run(); }), "");  // NOLINT(bugprone-use-after-move)
+}
+
 TEST_P(Programs, OutliveTheirGraph) {
   std::optional<Graph> graph = affine();
   const Program program = compile(*graph, {.device = device()});
