@@ -107,7 +107,7 @@ Labelled diagonal(const Labelled& x, size_t first, size_t second) {
   }
   // Every step of n + 1 elements, written as columns: [n, n] is [1, n n], and with n zeros behind
   // it [n, n + 1], of which the first column is the diagonal. A run is held to n being one number.
-  const Dim n = extent;
+  const Dim n = other.is_number() ? other : extent;
   shape.push_back(n * n);
   const Value flat = reshape(last, shape);
   Dims pads(2 * shape.size(), Dim(0));
