@@ -72,9 +72,10 @@ bool RunBinding::has_changed(const RunRequest& request) {
            "' decides shapes or control flow, so it must be a host tensor");
     }
     const Tensor::Mark mark = decides ? request.inputs[i].mark() : Tensor::Mark{};
+    const bool may_differ = decides && request.inputs[i].may_change();
     Seen& seen = seen_[i];
     if (seen.dtype == dtype_of(request, i) && seen.shape == shape_of(request, i) &&
-        seen.elements == mark)
+        seen.elements == mark && !may_differ)
       continue;
     seen = {dtype_of(request, i), shape_of(request, i), mark};
     changed = true;

@@ -245,6 +245,8 @@ std::vector<OpCase> einsum_cases() {
       row("ijk->j", {a}, "a sum", 15),
       row("ii->i", {normal(f32({5, 5}))}, "a diagonal", 1),
       row("ii", {normal(f32({5, 5}))}, "a trace", 5),
+      row("bii->ib", {normal(f32({2, "n", "m"}))}, "a diagonal of symbols", 1,
+          {{"n", 5}, {"m", 5}}),
       row("iji,j->ij", {normal(f32({3, 4, 3})), normal(f32({4}))}, "a diagonal that is scaled", 1),
       row("...ij,...jk->...ik", {normal(f32({2, 1, 3, 4})), normal(f32({5, 4, 3}))},
           "ellipses broadcast", 4),

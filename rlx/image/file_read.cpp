@@ -211,7 +211,7 @@ class Reader {
     if (dtype == DType::boolean &&
         std::any_of(elements.begin(), elements.end(), [](std::byte b) { return b > std::byte{1}; }))
       wrong("a tensor of bools has other elements than 0 and 1");
-    tensor = Tensor::view(dtype, std::move(shape), elements, keep_alive_).aligned();
+    tensor = Tensor::view(dtype, std::move(shape), elements, keep_alive_).aligned().sealed();
   }
 
   // A part of an expression. Only products of what is no sum are multiplied: then nothing that is

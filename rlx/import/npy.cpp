@@ -215,7 +215,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& source) {
     for (size_t i = 0; i < to.size(); i += part) std::reverse(to.data() + i, to.data() + i + part);
   if (header.dtype == DType::boolean)
     for (std::byte& b : to) b = b == std::byte{0} ? b : std::byte{1};
-  return tensor;
+  return tensor.sealed();
 }
 
 Tensor load_npy(const std::string& path) {

@@ -236,7 +236,7 @@ class Reader {
     const bool proper =
         entry.dtype != DType::boolean ||
         std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b <= std::byte{1}; });
-    if (aligned && proper) return view;
+    if (aligned && proper) return view.sealed();
     Tensor copy = view.copy();
     if (!proper)
       for (std::byte& b : copy.mutable_bytes()) b = b == std::byte{0} ? b : std::byte{1};

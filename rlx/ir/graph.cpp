@@ -165,13 +165,13 @@ Value Graph::input(const std::string& name, const TensorType& type) {
   return add_source(input_op(), type, {}, name);
 }
 Value Graph::weight(const std::string& name, const Tensor& tensor) {
-  return add_source(weight_op(), tensor.type(), {{"value", tensor}}, name);
+  return add_source(weight_op(), tensor.type(), {{"value", tensor.sealed()}}, name);
 }
 Value Graph::weight(const std::string& name, const TensorType& type) {
   return add_source(weight_op(), type, {}, name);
 }
 Value Graph::constant(const Tensor& tensor, const std::string& name) {
-  return add_source(constant_op(), tensor.type(), {{"value", tensor}}, name);
+  return add_source(constant_op(), tensor.type(), {{"value", tensor.sealed()}}, name);
 }
 Value Graph::state(const std::string& name, const TensorType& type) {
   require(is_concrete(type.shape), "state '", name, "': ", type,
@@ -303,7 +303,7 @@ Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attr
 Value constant_beside(Value value, const Tensor& tensor) {
   auto& nodes = value.graph->nodes;
   nodes.push_back({.op = static_op(constant_op()),
-                   .attrs = {{"value", tensor}},
+                   .attrs = {{"value", tensor.sealed()}},
                    .types = {tensor.type()},
                    .name = text("constant_", nodes.size()),
                    .host_values = {host_value_of(tensor)}});

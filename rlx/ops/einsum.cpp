@@ -84,9 +84,8 @@ struct Equation {
 // Of two dims with one label, the first: the elements where both indices are equal.
 Labelled diagonal(const Labelled& x, size_t first, size_t second) {
   const Dim &extent = x.value.shape()[first], &other = x.value.shape()[second];
-  require(extent.is_number() && extent == other, "einsum: the diagonal of ", x.value.type(),
-          " over dims ", first, " and ", second, " needs them equal and known");
-  const int64_t n = extent.number();
+  require(!extent.is_number() || !other.is_number() || extent == other, "einsum: the diagonal of ",
+          x.value.type(), " over dims ", first, " and ", second, " needs them equal");
   Ints order;
   Labelled y;
   Dims shape;
@@ -98,9 +97,25 @@ Labelled diagonal(const Labelled& x, size_t first, size_t second) {
   }
   const auto axis = static_cast<int64_t>(order.size());
   order.insert(order.end(), {static_cast<int64_t>(first), static_cast<int64_t>(second)});
-  shape.emplace_back(n * n);
   y.labels.push_back(x.labels[first]);
-  y.value = slice(reshape(transpose(x.value, order), shape), {0}, {n * n}, {axis}, {n + 1});
+  const Value last = transpose(x.value, order);
+  if (extent.is_number() && other.is_number()) {
+    const int64_t n = extent.number();
+    shape.emplace_back(n * n);
+    y.value = slice(reshape(last, shape), {0}, {n * n}, {axis}, {n + 1});
+    return y;
+  }
+  // Every step of n + 1 elements, written as columns: [n, n] is [1, n n], and with n zeros behind
+  // it [n, n + 1], of which the first column is the diagonal. A run is held to n being one number.
+  const Dim n = other.is_number() ? other : extent;
+  shape.push_back(n * n);
+  const Value flat = reshape(last, shape);
+  Dims pads(2 * shape.size(), Dim(0));
+  pads.back() = n;
+  const Value padded = pad(flat, pads);
+  shape.back() = n;
+  shape.push_back(n + 1);
+  y.value = squeeze(slice(reshape(padded, shape), {0}, {1}, {axis + 1}), {axis + 1});
   return y;
 }
 

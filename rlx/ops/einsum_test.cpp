@@ -30,6 +30,20 @@ TEST(Einsum, ARepeatedLetterIsTheDiagonal) {
   expect_tensor(summed("iij->ji", {numbered({2, 2, 2})}), {2, 2}, {1, 7, 2, 8}, 1e-5);
 }
 
+TEST(Einsum, ADiagonalMayHaveAnExtentThatARunTells) {
+  for (const Dims& shape :
+       {Dims{2, "n", "n"}, Dims{2, "n", "m"}, Dims{2, 3, "n"}, Dims{2, "n", 3}}) {
+    Graph graph;
+    graph.output("y", einsum("bii->ib", {graph.input("x", {DType::f32, shape})}));
+    expect_tensor(evaluate(graph, {{"x", numbered({2, 3, 3})}}).outputs.at("y"), {3, 2},
+                  {1, 10, 5, 14, 9, 18}, 1e-5);
+    EXPECT_NE(error_of([&] { evaluate(graph, {{"x", numbered({2, 3, 4})}}); }), "");
+    if (!shape[1].is_number() && !shape[2].is_number())
+      EXPECT_EQ(evaluate(graph, {{"x", numbered({2, 0, 0})}}).outputs.at("y").shape(),
+                (Shape{0, 2}));
+  }
+}
+
 TEST(Einsum, EllipsesBroadcastFromTheEnd) {
   const Tensor y = summed("...i,...i->...", {numbered({2, 1, 2}), numbered({3, 2})});
   expect_tensor(y, {2, 3}, {5, 11, 17, 11, 25, 39}, 1e-5);
@@ -51,7 +65,7 @@ TEST(Einsum, ErrorsQuoteTheEquation) {
   EXPECT_EQ(error("ij->ii", {a}), "einsum: 'ij->ii' repeats a letter in its result");
   EXPECT_EQ(error("i1j->i", {a}), "einsum: 'i1j->i' has '1' where a letter should be");
   EXPECT_EQ(error("ii->i", {a}),
-            "einsum: the diagonal of f32[2, 3] over dims 0 and 1 needs them equal and known");
+            "einsum: the diagonal of f32[2, 3] over dims 0 and 1 needs them equal");
 }
 
 TEST(DotGeneral, BatchDimsComeFirst) {

@@ -7,6 +7,7 @@
 #include "rlx/ir/known.h"
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_rearrange.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -112,5 +113,6 @@ const OpDef& expand_op() {
 }
 
 Value expand(Value x, const Dims& shape) { return x.apply(expand_op(), {x}, {{"shape", shape}}); }
+Value expand(Value x, Value shape) { return x.apply(expand_op(), {x, shape}, {}); }
 
 }  // namespace rlx

@@ -7,6 +7,7 @@
 
 namespace rlx {
 
+Value expand(Value x, Value shape);  // an integer tensor, known at run time
 Value tile(Value x, const Dims& repeats);
 Value tile(Value x, Value repeats);
 Value reverse(Value x, const Ints& axes);

@@ -64,12 +64,20 @@ RunRequest request_for(const image::Image& image, const TensorMap& inputs,
   return request;
 }
 
+// A Program, or a run of one, that was not assigned yet or was moved from.
+template <class State>
+State& made(const Shared<State>& state) {
+  if (!state)
+    fail(ErrorKind::invalid_input, "run: there is no program: it was never made, or moved");
+  return *state;
+}
+
 RunResult result_of(const image::Image& image, const RunRequest& request) {
   RunResult result;
   for (size_t i = 0; i < request.wanted.size(); ++i) {
     const std::string& name = image.outputs[i].name;
     if (request.wanted[i] == RunRequest::Want::tensor)
-      result.tensors.emplace(name, request.outputs[i]);
+      result.tensors.emplace(name, request.outputs[i].sealed());
     if (request.wanted[i] == RunRequest::Want::device)
       result.device_tensors.emplace(name, request.device_outputs[i]);
   }
@@ -79,18 +87,19 @@ RunResult result_of(const image::Image& image, const RunRequest& request) {
 }  // namespace
 
 RunResult Program::run(const TensorMap& inputs, const RunOptions& options) const {
-  RunRequest request = request_for(*state_->image, inputs, options);
-  state_->executable->run(request);
-  return result_of(*state_->image, request);
+  const detail::ProgramState& state = made(state_);
+  RunRequest request = request_for(*state.image, inputs, options);
+  state.executable->run(request);
+  return result_of(*state.image, request);
 }
 
 TensorMap Program::run(const TensorMap& inputs) const { return run(inputs, {}).tensors; }
 
 void Program::run_async(const TensorMap& inputs, const RunOptions& options,
                         Receive<RunResult> done) const {
-  const auto request = std::make_shared<RunRequest>(request_for(*state_->image, inputs, options));
-  state_->executable->run_async(
-      *request, [request, image = state_->image, done = std::move(done)](const Error* error) {
+  const auto request = std::make_shared<RunRequest>(request_for(*made(state_).image, inputs, options));
+  made(state_).executable->run_async(
+      *request, [request, image = made(state_).image, done = std::move(done)](const Error* error) {
         if (error) return done(*error);
         done(result_of(*image, *request));
       });
@@ -104,56 +113,56 @@ void Program::run_async(const TensorMap& inputs, Receive<TensorMap> done) const 
 }
 
 BoundRun Program::bind(const TensorMap& inputs) const {
-  detail::BoundState bound{state_->image, state_->executable,
-                           request_for(*state_->image, inputs, {})};
+  const detail::ProgramState& state = made(state_);
+  detail::BoundState bound{state.image, state.executable, request_for(*state.image, inputs, {})};
   for (Tensor& tensor : bound.request.inputs) tensor = tensor.copy();  // its own, to be changed
   return BoundRun(std::make_shared<detail::BoundState>(std::move(bound)));
 }
 
 Tensor& BoundRun::input(const std::string& name) {
-  for (size_t i = 0; i < state_->image->inputs.size(); ++i)
-    if (state_->image->inputs[i].name == name) return state_->request.inputs[i];
+  for (size_t i = 0; i < made(state_).image->inputs.size(); ++i)
+    if (made(state_).image->inputs[i].name == name) return made(state_).request.inputs[i];
   fail(ErrorKind::invalid_input, "run: there is no input '", name, "'");
 }
 
 const Tensor& BoundRun::output(const std::string& name) const {
-  const size_t index = output_index(*state_->image, name);
-  if (index >= state_->request.outputs.size())
+  const size_t index = output_index(*made(state_).image, name);
+  if (index >= made(state_).request.outputs.size())
     fail(ErrorKind::invalid_input, "run: output '", name, "' is read before a run");
-  return state_->request.outputs[index];
+  return made(state_).request.outputs[index];
 }
 
-void BoundRun::run() { state_->executable->run(state_->request); }
+void BoundRun::run() { made(state_).executable->run(made(state_).request); }
 
-void Program::wait() const { state_->executable->wait(); }
+void Program::wait() const { made(state_).executable->wait(); }
 void Program::set_weight(const std::string& name, const Tensor& tensor) {
-  state_->executable->set_weight(name, tensor);
+  made(state_).executable->set_weight(name, tensor.sealed());
 }
 Tensor Program::read_state(const std::string& name) const {
-  return state_->executable->read_state(name);
+  return made(state_).executable->read_state(name);
 }
 void Program::read_state_async(const std::string& name, Receive<Tensor> done) const {
-  state_->executable->read_state_async(name, std::move(done));
+  made(state_).executable->read_state_async(name, std::move(done));
 }
 void Program::write_state(const std::string& name, const Tensor& tensor) {
-  state_->executable->write_state(name, tensor);
+  made(state_).executable->write_state(name, tensor);
 }
 void Program::reset_state() {
-  for (const image::State& each : state_->image->states)
-    write_state(each.name, initial_state(*state_->image, each));
+  for (const image::State& each : made(state_).image->states)
+    write_state(each.name, initial_state(*made(state_).image, each));
 }
 
-void Program::take_snapshot() { state_->executable->take_snapshot(); }
+void Program::take_snapshot() { made(state_).executable->take_snapshot(); }
 void Program::take_snapshot_async(Receive<bool> done) {
-  state_->executable->take_snapshot_async([done = std::move(done)](const Error* error) {
+  made(state_).executable->take_snapshot_async([done = std::move(done)](const Error* error) {
     done(error ? Result<bool>(*error) : Result<bool>(true));
   });
 }
-void Program::restore_snapshot() { state_->executable->restore_snapshot(); }
+void Program::restore_snapshot() { made(state_).executable->restore_snapshot(); }
 
-Image Program::image() const { return Image(state_->image); }
-const Device& Program::device() const { return state_->device; }
-Counters Program::counters() const { return state_->executable->counters(); }
+Image Program::image() const { return Image(made(state_).image); }
+const Device& Program::device() const { return made(state_).device; }
+Counters Program::counters() const { return made(state_).executable->counters(); }
 std::vector<Description> Program::inputs() const { return image().inputs(); }
 std::vector<Description> Program::outputs() const { return image().outputs(); }
 std::vector<Description> Program::weights() const { return image().weights(); }

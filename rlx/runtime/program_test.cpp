@@ -57,6 +57,25 @@ Graph affine() {
   return graph;
 }
 
+TEST_P(Programs, ThatWereNotMadeAreAnError) {
+  const auto refuses = [](const Program& program) {
+    const std::string said = "run: there is no program: it was never made, or moved";
+    EXPECT_EQ(error_of([&] { program.run({}); }), said);
+    EXPECT_EQ(error_of([&] { program.bind({}); }), said);
+    EXPECT_EQ(error_of([&] { program.inputs(); }), said);
+    EXPECT_EQ(error_of([&] { program.counters(); }), said);
+    EXPECT_EQ(error_of([&] { program.device(); }), said);
+    EXPECT_EQ(error_of([&] { program.read_state("s"); }), said);
+  };
+  refuses(Program());
+  Program program = compile(affine(), {.device = device()});
+  BoundRun bound = program.bind({{"x", filled({2, 4}, 1)}});
+  const Program other = std::move(program);
+  refuses(program);  // NOLINT(bugprone-use-after-move)
+  const BoundRun taken = std::move(bound);
+  EXPECT_NE(error_of([&] { bound.run(); }), "");  // NOLINT(bugprone-use-after-move)
+}
+
 TEST_P(Programs, OutliveTheirGraph) {
   std::optional<Graph> graph = affine();
   const Program program = compile(*graph, {.device = device()});
@@ -115,6 +134,83 @@ TEST_P(Programs, UploadATensorAgainOnlyWhenItChanged) {
   x.set(0, 9);
   EXPECT_EQ(program.run({{"x", x}}).at("y").at(0), 0.5 * 12);
   EXPECT_EQ(program.counters().uploads, uploads + 1);
+}
+
+TEST_P(Programs, SeeWhatIsWrittenThroughAKeptSpan) {
+  const Program program = compile(affine(), {.device = device()});
+  Tensor x(DType::f32, {2, 4});
+  const std::span<float> kept = x.mutable_data<float>();
+  for (const float value : {1.0f, 2.0f, 5.0f}) {
+    std::fill(kept.begin(), kept.end(), value);
+    EXPECT_EQ(program.run({{"x", x}}).at("y").at(0), 2 * value);
+  }
+}
+
+TEST_P(Programs, SeeWhatIsWrittenThroughAKeptSpanOfABoundInput) {
+  BoundRun bound = compile(affine(), {.device = device()}).bind({{"x", filled({2, 4}, 0)}});
+  const std::span<float> kept = bound.input("x").mutable_data<float>();
+  for (const float value : {1.0f, 2.0f, 5.0f}) {
+    std::fill(kept.begin(), kept.end(), value);
+    bound.run();
+    EXPECT_EQ(bound.output("y").at(0), 2 * value);
+  }
+}
+
+TEST_P(Programs, SeeWhatChangesBelowAView) {
+  const Program program = compile(affine(), {.device = device()});
+  std::vector<float> memory(8);
+  const Tensor x = Tensor::view(DType::f32, {2, 4}, std::as_bytes(std::span(memory)), nullptr);
+  for (const float value : {1.0f, 2.0f}) {
+    std::fill(memory.begin(), memory.end(), value);
+    EXPECT_EQ(program.run({{"x", x}}).at("y").at(0), 2 * value);
+  }
+}
+
+TEST_P(Programs, TakeASealedTensorOnce) {
+  if (!on_gpu()) return;
+  const Program program = compile(affine(), {.device = device()});
+  Tensor x(DType::f32, {2, 4});
+  x.mutable_data<float>()[0] = 1;
+  x = x.sealed();
+  program.run({{"x", x}});
+  const uint64_t uploads = program.counters().uploads;
+  program.run({{"x", x}});
+  EXPECT_EQ(program.counters().uploads, uploads);
+}
+
+TEST_P(Programs, TakeAWeightThatWasWrittenThroughAKeptSpan) {
+  Tensor w(DType::f32, {4, 4});
+  const std::span<float> kept = w.mutable_data<float>();
+  std::fill(kept.begin(), kept.end(), 1.0f);
+  const auto times_w = [&] {
+    Graph graph;
+    const Value x = graph.input("x", f32({1, 4}));
+    graph.output("y", matmul(x, graph.weight("w", w)));
+    return compile(graph, {.device = device()});
+  };
+  const auto first_of = [](const Program& program) {
+    return program.run({{"x", filled({1, 4}, 1)}}).at("y").at(0);
+  };
+  Program program = times_w();
+  EXPECT_EQ(first_of(program), 4);
+  std::fill(kept.begin(), kept.end(), 2.0f);
+  EXPECT_EQ(first_of(times_w()), 8) << "it does not share what the other one was given";
+  program.set_weight("w", w);
+  EXPECT_EQ(first_of(program), 8);
+}
+
+TEST_P(Programs, ARunIsBoundAgainWhereAKeptSpanDecidesShapes) {
+  Graph graph;
+  const Value x = graph.input("x", f32({4})), shape = graph.input("shape", i64({2}));
+  graph.output("y", reshape(x, shape));
+  const Program program = compile(graph, {.device = device()});
+  Tensor target(DType::i64, {2});
+  const std::span<int64_t> kept = target.mutable_data<int64_t>();
+  for (const int64_t rows : {1, 2, 4}) {
+    kept[0] = rows, kept[1] = 4 / rows;
+    const Tensor y = program.run({{"x", filled({4}, 1)}, {"shape", target}}).at("y");
+    EXPECT_EQ(y.shape(), (Shape{rows, 4 / rows}));
+  }
 }
 
 TEST_P(Programs, TakeANewWeightBetweenRuns) {

@@ -19,7 +19,10 @@ class Storage {
   Storage& operator=(const Storage&) = delete;
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  std::byte* mutable_bytes();  // only of our own memory; changes the version
+  std::byte* change();         // only of our own memory; changes the version
+  std::byte* mutable_bytes();  // the same, to be handed out: it may be written to at any time
+  // Bytes of somebody else, or a span of them was handed out: the version does not tell all.
+  bool is_open() const { return open_.load(std::memory_order_relaxed); }
   uint64_t version() const { return version_.load(std::memory_order_relaxed); }
 
  private:
@@ -27,6 +30,7 @@ class Storage {
   std::span<const std::byte> bytes_;
   Keep keep_alive_;
   std::atomic<uint64_t> version_;
+  std::atomic<bool> open_ = false;
 };
 
 }  // namespace rlx

@@ -61,14 +61,19 @@ Storage::Storage(size_t bytes) : version_(next_version()) {
   bytes_ = {own_, bytes};
 }
 Storage::Storage(std::span<const std::byte> bytes, Keep keep_alive)
-    : bytes_(bytes), keep_alive_(std::move(keep_alive)), version_(next_version()) {}
+    : bytes_(bytes), keep_alive_(std::move(keep_alive)), version_(next_version()), open_(true) {}
 Storage::~Storage() { std::free(own_); }
 
-std::byte* Storage::mutable_bytes() {
+std::byte* Storage::change() {
   require(own_ != nullptr || bytes_.empty(),
           "a tensor that only views a file's bytes cannot be changed");
   version_.store(next_version(), std::memory_order_relaxed);
   return own_;
+}
+std::byte* Storage::mutable_bytes() {
+  std::byte* bytes = change();
+  open_.store(true, std::memory_order_relaxed);
+  return bytes;
 }
 
 Tensor::Tensor() : Tensor(DType::f32, Shape{0}) {}
@@ -113,7 +118,19 @@ Tensor Tensor::view(DType dtype, Shape shape, std::span<const std::byte> bytes, 
   return {dtype, std::move(shape), std::make_shared<Storage>(bytes, std::move(keep_alive))};
 }
 
-Tensor::Mark Tensor::mark() const { return {storage_->version(), offset_, count_}; }
+bool Tensor::is_sealed() const { return sealed_at_ == storage_->version(); }
+bool Tensor::may_change() const { return storage_->is_open() && !is_sealed(); }
+Tensor Tensor::sealed() const {
+  Tensor tensor = *this;
+  if (!may_change()) return tensor;
+  tensor.seal_ = next_version();
+  tensor.sealed_at_ = storage_->version();
+  return tensor;
+}
+
+Tensor::Mark Tensor::mark() const {
+  return {is_sealed() ? seal_ : storage_->version(), offset_, count_};
+}
 
 std::span<const std::byte> Tensor::bytes() const {
   return storage_->bytes().subspan(offset_, static_cast<size_t>(count_ * bytes_of(dtype_)));
@@ -188,7 +205,7 @@ int64_t Tensor::integer_at(int64_t i) const {
 
 void Tensor::set(int64_t i, double value) {
   check_index(i);
-  std::byte* at = storage_->mutable_bytes() + offset_ + i * bytes_of(dtype_);
+  std::byte* at = storage_->change() + offset_ + i * bytes_of(dtype_);
   switch (dtype_) {
     case DType::f32:
       return save(at, static_cast<float>(value));
@@ -224,7 +241,7 @@ void Tensor::set(int64_t i, double value) {
 
 void Tensor::set_integer(int64_t i, int64_t value) {
   check_index(i);
-  std::byte* at = storage_->mutable_bytes() + offset_ + i * bytes_of(dtype_);
+  std::byte* at = storage_->change() + offset_ + i * bytes_of(dtype_);
   switch (dtype_) {  // integers wrap, as two's complement does
     case DType::i8:
     case DType::u8:
@@ -245,18 +262,21 @@ void Tensor::set_integer(int64_t i, int64_t value) {
 
 Tensor Tensor::reshaped(Shape shape) const {
   require(rlx::count(shape) == count_, "cannot reshape ", type(), " to ", shape);
-  return {dtype_, std::move(shape), storage_, offset_};
+  return part(0, std::move(shape));
 }
 
 Tensor Tensor::first(Shape shape) const { return part(0, std::move(shape)); }
 Tensor Tensor::part(int64_t element, Shape shape) const {
-  return {dtype_, std::move(shape), storage_,
-          offset_ + static_cast<size_t>(element * bytes_of(dtype_))};
+  Tensor part(dtype_, std::move(shape), storage_,
+              offset_ + static_cast<size_t>(element * bytes_of(dtype_)));
+  part.seal_ = seal_;
+  part.sealed_at_ = sealed_at_;
+  return part;
 }
 
 Tensor Tensor::copy() const {
   Tensor copy(dtype_, shape_);
-  if (!bytes().empty()) std::memcpy(copy.mutable_bytes().data(), bytes().data(), bytes().size());
+  if (!bytes().empty()) std::memcpy(copy.storage_->change(), bytes().data(), bytes().size());
   return copy;
 }
 Tensor Tensor::aligned() const {

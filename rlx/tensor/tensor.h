@@ -36,7 +36,7 @@ class Tensor {
     return of(dtype, std::move(shape), std::span(values.begin(), values.size()));
   }
   static Tensor scalar(DType dtype, double value) { return of(dtype, {}, {value}); }
-  // Bytes that something else owns, for instance a mapped file.
+  // Bytes that something else owns, for instance a mapped file, and may write to: see sealed().
   static Tensor view(DType dtype, Shape shape, std::span<const std::byte> bytes, Keep keep_alive);
 
   DType dtype() const { return dtype_; }
@@ -44,6 +44,8 @@ class Tensor {
   TensorType type() const { return {dtype_, shape_}; }
   int64_t count() const { return count_; }
 
+  // A mutable span may be kept and written through between runs: until the tensor is sealed, every
+  // run takes its elements again. So does a view.
   std::span<const std::byte> bytes() const;
   std::span<std::byte> mutable_bytes();
   template <class T>
@@ -72,11 +74,17 @@ class Tensor {
   // Itself, or a copy where a file has it at an address from which data() cannot be read.
   Tensor aligned() const;
 
+  // The same bytes, and the promise that no span or view is written through any more, so that a run
+  // need not take them again. Asking for a mutable span, or setting an element, breaks the seal.
+  // Graphs and Program::set_weight seal the tensors that they are given.
+  Tensor sealed() const;
+  bool may_change() const;  // without a new mark
+
   // Tensors with the same identity share their storage, or part of it.
   const void* identity() const { return storage_.get(); }
-  // Tensors of one dtype with the same mark hold the same elements.
+  // Tensors of one dtype with the same mark hold the same elements, unless they may_change().
   struct Mark {
-    uint64_t version = 0;  // of the storage: no two have the same, nor one when it was changed
+    uint64_t version = 0;  // of the storage, or its seal; one that changed has another
     size_t offset = 0;
     int64_t count = -1;
     bool operator==(const Mark&) const = default;
@@ -89,12 +97,14 @@ class Tensor {
   void check_index(int64_t i) const {
     if (i < 0 || i >= count_) fail_index(i);
   }
+  bool is_sealed() const;
   [[noreturn]] void fail_index(int64_t i) const;
 
   DType dtype_;
   Shape shape_;
   int64_t count_ = 0;
   size_t offset_ = 0;
+  uint64_t seal_ = 0, sealed_at_ = 0;  // at which version of the storage
   Shared<Storage> storage_;
 };
 

@@ -70,6 +70,31 @@ TEST(Tensor, AChangeGivesANewVersion) {
   EXPECT_FALSE(x.mark() == before);
 }
 
+TEST(Tensor, MayChangeOnceASpanWasHandedOutAndUntilItIsSealed) {
+  Tensor x = Tensor::of(DType::f32, {2}, {1, 2});
+  x.set(0, 3);
+  EXPECT_FALSE(x.may_change()) << "nobody has a span of it";
+  x.mutable_data<float>()[0] = 1;
+  EXPECT_TRUE(x.may_change());
+  EXPECT_TRUE(Tensor(x).may_change()) << "it shares the bytes";
+  EXPECT_FALSE(x.copy().may_change());
+  const Tensor sealed = x.sealed();
+  EXPECT_EQ(sealed.identity(), x.identity());
+  EXPECT_FALSE(sealed.may_change());
+  EXPECT_FALSE(sealed.part(1, {1}).may_change());
+  EXPECT_FALSE(sealed.mark() == x.sealed().mark()) << "there may be a write between the two";
+  EXPECT_TRUE(sealed.mark() == sealed.sealed().mark());
+  x.mutable_data<float>();
+  EXPECT_TRUE(sealed.may_change()) << "the seal is broken";
+}
+
+TEST(Tensor, AViewOfOthersMemoryMayChange) {
+  const std::vector<std::byte> bytes(8);
+  const Tensor view = Tensor::view(DType::f32, {2}, bytes, nullptr);
+  EXPECT_TRUE(view.may_change());
+  EXPECT_FALSE(view.sealed().may_change());
+}
+
 TEST(Tensor, RefusesTheWrongNumberOfElements) {
   EXPECT_THROW(Tensor::of(DType::f32, {3}, {1, 2}), Error);
   EXPECT_THROW(Tensor(DType::f32, {2, 3}).reshaped({5}), Error);

@@ -138,7 +138,7 @@ void Resources::upload(ValueId value, const Tensor& tensor) {
 void Resources::upload_changed(ValueId value, const Tensor& tensor, int64_t capacity) {
   fit_own(value, capacity);
   Tensor::Mark& mark = marks_[size_t(value)];
-  if (mark == tensor.mark()) return;
+  if (mark == tensor.mark() && !tensor.may_change()) return;
   mark = {};  // where it fails, the buffer holds neither
   upload(value, tensor);
   mark = tensor.mark();

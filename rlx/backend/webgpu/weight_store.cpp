@@ -31,7 +31,8 @@ StoredWeightPtr WeightStore::get(Gpu& gpu, const Tensor& tensor, const image::Va
   const Key key{mark.version, mark.offset, mark.count, value.dtype, value.storage};
   // Locked while it uploads: a second program that wants the same tensor then finds it.
   const std::lock_guard lock(mutex_);
-  if (const auto found = stored_.find(key); found != stored_.end())
+  const auto found = stored_.find(key);
+  if (found != stored_.end() && !tensor.may_change())
     if (StoredWeightPtr there = found->second.lock()) return there;
   const auto made = std::make_shared<StoredWeight>();
   made->buffer = gpu.create_buffer(device_bytes(tensor.dtype(), tensor.count(), gpu.info().traits),

@@ -23,8 +23,8 @@ std::map<Key, const Operator*> make_table() {
     for (const Operator& op : operators) table[{domain, std::string(op.name)}] = &op;
   };
   for (auto* family : {math_operators, reduction_operators, shape_operators, window_operators,
-                       sequence_operators, quantised_operators, signal_operators, text_operators,
-                       transformer_operators, vision_operators})
+                       control_operators, sequence_operators, quantised_operators, signal_operators,
+                       text_operators, transformer_operators, vision_operators})
     add("", family());
   add("ai.onnx.preview.training", training_operators());
   for (auto* family :
@@ -300,11 +300,34 @@ class Importer {
       } else if (item->text.present()) {
         captured.push_back(item->text);
         scope.items[name] = tensor_item(graph.input("outer." + name, item->text.type()), true);
+      } else if (item->rows) {
+        captured.push_back(item->rows);
+        scope.items[name].rows = graph.input("outer." + name, item->rows.type());
+      } else if (item->sequence) {
+        scope.items[name] = captured_sequence(name, item->sequence, graph, captured);
       } else {
         scope.items[name] = *item;
       }
     }
     return scope;
+  }
+
+  static Item captured_sequence(const std::string& name, const Sequence& sequence,
+                                rlx::Graph& graph, Values& captured) {
+    Scope around, inside;
+    std::vector<std::string> names;
+    for (size_t k = 0; k < sequence.size(); ++k) {
+      names.push_back(element_name(name, k));
+      around.items[names.back()] = sequence.at(k);
+    }
+    Values elements;
+    inside = captured_scope(names, around, graph, elements);
+    captured.insert(captured.end(), elements.begin(), elements.end());
+    Item item;
+    Items items;
+    for (const std::string& each : names) items.push_back(inside.items[each]);
+    item.sequence = Sequence(std::move(items));
+    return item;
   }
 
   Bodies make_bodies(const std::vector<const Graph*>& from, const Types& types,

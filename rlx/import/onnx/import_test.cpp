@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "rlx/import/onnx/build_model.h"
 #include "rlx/import/onnx/import_model.h"
 #include "rlx/ir/evaluate.h"
@@ -18,6 +20,21 @@ TEST(Onnx, AModelBecomesAGraphWithItsSymbols) {
   const Tensor y = evaluate(graph, {{"x", Tensor::of(DType::f32, {3}, {0, 1, 5})}}).outputs.at("y");
   EXPECT_EQ(y.at(0), 0);
   EXPECT_EQ(y.at(2), 4);
+}
+
+TEST(Onnx, WhatIsInfiniteNeedNoDoublesToBeFound) {
+  constexpr int kDouble = 11;
+  for (const char* op : {"IsInf", "IsNaN"}) {
+    const rlx::Graph graph =
+        import_bytes(model({node("Cast", {"x"}, "wide", "", {integer_attribute("to", kDouble)}),
+                            node(op, {"wide"}, "y")}));
+    EXPECT_EQ(graph.outputs()[0].value.producer().inputs[0].dtype(), DType::f32) << op;
+    const Tensor x = Tensor::of(DType::f32, {3}, {1, INFINITY, NAN});
+    const Tensor y = evaluate(graph, {{"x", x}}).outputs.at("y");
+    EXPECT_EQ(y.at(0), 0);
+    EXPECT_EQ(y.at(1), op == std::string("IsInf"));
+    EXPECT_EQ(y.at(2), op == std::string("IsNaN"));
+  }
 }
 
 TEST(Onnx, AllMissingOperatorsAreNamedTogether) {

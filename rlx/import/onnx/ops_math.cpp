@@ -88,9 +88,16 @@ Items shift(Site site) {
                               : shift_right(site.in(0), site.in(1))};
 }
 
+// torch.isinf widens to doubles first, which no device has: what is infinite or no number stays so.
+Value before_widening(Value x) {
+  const rlx::Node& producer = x.producer();
+  const bool widened = x.dtype() == DType::f64 && producer.op->conversion;
+  return widened && is_float(producer.inputs[0].dtype()) ? producer.inputs[0] : x;
+}
+Items not_a_number(Site site) { return {is_nan(before_widening(site.in(0)))}; }
 Items infinite(Site site) {
-  return {
-      is_inf(site.in(0), site.flag("detect_positive", true), site.flag("detect_negative", true))};
+  return {is_inf(before_widening(site.in(0)), site.flag("detect_positive", true),
+                 site.flag("detect_negative", true))};
 }
 
 Items to_text(Site site) {
@@ -217,7 +224,7 @@ std::span<const Operator> math_operators() {
       {"HardSwish", unary<hard_swish>},
       {"Identity", identity},
       {"IsInf", infinite},
-      {"IsNaN", unary<is_nan>},
+      {"IsNaN", not_a_number},
       {"LeakyRelu", leaky},
       {"Less", arithmetic<less>},
       {"LessOrEqual", arithmetic<less_equal>},

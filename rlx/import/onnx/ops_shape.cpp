@@ -99,6 +99,9 @@ Items transpose_operator(Site site) {
 Items flatten_operator(Site site) { return {flatten(site.in(0), site.integer("axis", 1))}; }
 Items expand_operator(Site site) {
   const Value x = site.in(0);
+  const Value wanted = site.in(1);
+  const auto& host = wanted.producer().host_values[static_cast<size_t>(wanted.result)];
+  if (!host && !site.maybe_ints(1)) return {expand(x, wanted)};
   // Both sides broadcast: a dim of the target may be 1 where x's is not.
   Dims target = site.known_dims(1);
   const Dims& own = x.shape();

@@ -51,7 +51,9 @@ Value NodeSite::text_in(size_t i) const {
 }
 
 const Sequence& NodeSite::sequence(size_t i) const {
-  if (!has(i) || !inputs[i].sequence) fail_node("input ", i, " must be a sequence");
+  if (!has(i) || !inputs[i].sequence)
+    fail_node("input ", i, " must be a sequence",
+              has(i) && inputs[i].rows ? " of which the length is known" : "");
   return inputs[i].sequence;
 }
 

@@ -44,12 +44,16 @@ struct Item {
   Value value = {};
   Value integers = {};  // those that a tensor of floats was cast from
   Sequence sequence = {};
+  // The elements of a sequence that have one type, as rows: then only a run may know how many
+  // there are.
+  Value rows = {};
   Value text = {};       // of strings, their bytes: few operators know what to do with it
   bool is_none = false;  // an optional without an element
 
   Item() = default;
   Item(Value v) : value(v) {}  // NOLINT(google-explicit-constructor): most items are tensors
-  bool present() const { return value.present() || sequence || text.present(); }
+  bool present() const { return value.present() || is_sequence() || text.present(); }
+  bool is_sequence() const { return sequence || rows.present(); }
 };
 // A tensor of numbers or of strings.
 inline Item tensor_item(Value value, bool is_string) {
@@ -145,6 +149,7 @@ std::span<const Operator> math_operators();
 std::span<const Operator> reduction_operators();
 std::span<const Operator> shape_operators();
 std::span<const Operator> window_operators();
+std::span<const Operator> control_operators();
 std::span<const Operator> sequence_operators();
 std::span<const Operator> quantised_operators();
 std::span<const Operator> signal_operators();

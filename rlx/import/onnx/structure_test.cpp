@@ -1,6 +1,8 @@
 // What an importer must know before a run: shapes, lengths of sequences, numbers of iterations.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rlx/import/onnx/build_model.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/testing.h"
@@ -274,6 +276,130 @@ TEST(OnnxStructure, ALoopThatChangesShapesIsUnrolled) {
   Tensor count(DType::i64, {});
   count.set_integer(0, 3);
   EXPECT_EQ(shape_of_y(import_bytes(bytes, {.known_inputs = {{"count", count}}})), Dims{16});
+}
+
+// for i in range(x.size(1)): appends relu(x[:, i]); how many there are only a run tells.
+std::string appending_body(const std::vector<std::string>& nodes, const std::string& carried) {
+  std::vector<std::string> all{
+      node("Identity", {"go"}, "goes_on"),
+      node("Gather", {"x", "i"}, "at_i", "", {integer_attribute("axis", 1)}),
+      node("Relu", {"at_i"}, "row")};
+  all.insert(all.end(), nodes.begin(), nodes.end());
+  return graph_message({all,
+                        {},
+                        {typed("i", tensor_type({}, kInt64Type)), typed("go", tensor_type({}, 9)),
+                         typed("grows", carried)},
+                        {typed("goes_on", tensor_type({}, 9)), typed("longer", carried)}});
+}
+const std::vector<std::string> kCountOfX{node("Shape", {"x"}, "shape"),
+                                         node("Gather", {"shape", "one"}, "count")};
+std::vector<std::string> after_count(const std::vector<std::string>& nodes) {
+  std::vector<std::string> all = kCountOfX;
+  all.insert(all.end(), nodes.begin(), nodes.end());
+  return all;
+}
+// x[b, s, :] = b - s, so that relu has something to do.
+Tensor differences(const Shape& shape) {
+  Tensor x(DType::f32, shape);
+  for (int64_t i = 0; i < x.count(); ++i)
+    x.set(i, static_cast<double>(i / (shape[1] * shape[2]) + 1 - i / shape[2] % shape[1]));
+  return x;
+}
+
+TEST(OnnxStructure, ALoopMayAppendToASequenceOfUnknownLength) {
+  const std::string sequence = type_of(kSequenceOf, tensor_type({"b", "8"}));
+  const std::string body =
+      appending_body({node("SequenceInsert", {"grows", "row"}, "longer")}, sequence);
+  for (const bool new_axis : {true, false}) {
+    const rlx::Graph graph =
+        of_x(after_count(
+                 {node("SequenceEmpty", {}, "none"),
+                  node("Loop", {"count", "", "none"}, "rows", "", {graph_attribute("body", body)}),
+                  node("ConcatFromSequence", {"rows"}, "y", "",
+                       {integer_attribute("axis", -1), integer_attribute("new_axis", new_axis)})}),
+             {integer("one", 1)});
+    for (const int64_t length : {1, 3, 5}) {
+      const Tensor x = differences({2, length, 8});
+      const Tensor y = evaluate(graph, {{"x", x}}).outputs.at("y");
+      EXPECT_EQ(y.shape(), new_axis ? (Shape{2, 8, length}) : (Shape{2, 8 * length}));
+      for (int64_t b = 0; b < 2; ++b)
+        for (int64_t s = 0; s < length; ++s)
+          for (int64_t d = 0; d < 8; ++d)
+            EXPECT_EQ(y.at((b * length + (new_axis ? 0 : s)) * 8 + (new_axis ? d * length + s : d)),
+                      std::max(0.0, x.at((b * length + s) * 8 + d)));
+    }
+  }
+}
+
+TEST(OnnxStructure, ALoopMayConcatenateSoOftenAsAShapeTells) {
+  const std::string carried = tensor_type({"b", "n"});
+  const std::string body = appending_body(
+      {node("Concat", {"grows", "row"}, "longer", "", {integer_attribute("axis", 1)})}, carried);
+  for (const int64_t width : {0, 3}) {
+    const std::vector<float> start(static_cast<size_t>(2 * width), 7.0f);
+    const rlx::Graph graph =
+        of_x(after_count(
+                 {node("Loop", {"count", "", "start"}, "y", "", {graph_attribute("body", body)})}),
+             {integer("one", 1), tensor<float>("start", kFloatType, {2, width}, start)});
+    const Tensor x = differences({2, 3, 8});
+    const Tensor y = evaluate(graph, {{"x", x}}).outputs.at("y");
+    EXPECT_EQ(y.shape(), (Shape{2, width + 24}));
+    for (int64_t b = 0; b < 2; ++b)
+      for (int64_t i = 0; i < 24; ++i)
+        EXPECT_EQ(y.at(b * (24 + width) + width + i), std::max(0.0, x.at(b * 24 + i)));
+    if (width > 0) EXPECT_EQ(y.at(width - 1), 7);
+  }
+}
+
+// What it has so far is read by the body itself: no stack of rows says that.
+TEST(OnnxStructure, ALoopThatReadsWhatGrowsIsNotAStack) {
+  const std::string body = appending_body(
+      {node("ReduceSum", {"grows"}, "so_far"), node("Mul", {"row", "so_far"}, "scaled"),
+       node("Concat", {"grows", "scaled"}, "longer", "", {integer_attribute("axis", 1)})},
+      tensor_type({"b", "n"}));
+  EXPECT_EQ(error_of([&] {
+              of_x(after_count({node("Loop", {"count", "", "start"}, "y", "",
+                                     {graph_attribute("body", body)})}),
+                   {integer("one", 1), tensor<float>("start", kFloatType, {2, 1}, {1, 1})});
+            }).rfind("Loop: input 0 ('count') decides", 0),
+            0U);
+}
+
+TEST(OnnxStructure, ADimOfUnknownExtentIsASequenceOfItsPlaces) {
+  const rlx::Graph graph =
+      of_x({node("SplitToSequence", {"x"}, "s", "",
+                 {integer_attribute("axis", 1), integer_attribute("keepdims", 0)}),
+            node("SequenceLength", {"s"}, "length"), node("Sub", {"length", "one"}, "last"),
+            node("SequenceAt", {"s", "zero"}, "first"), node("SequenceAt", {"s", "last"}, "end"),
+            node("Sub", {"first", "end"}, "y")},
+           {integer("zero", 0), integer("one", 1)});
+  const Tensor y = evaluate(graph, {{"x", differences({2, 5, 8})}}).outputs.at("y");
+  EXPECT_EQ(y.shape(), (Shape{2, 8}));
+  EXPECT_EQ(y.at(0), 4);
+}
+
+// torch.repeat_interleave: each element of a sequence, as often as an input says.
+TEST(OnnxStructure, ExpandTakesWhatOnlyARunKnows) {
+  const rlx::Graph graph = import_bytes(model_of(
+      {{node("SplitToSequence", {"repeats"}, "counts"), node("SequenceAt", {"counts", "one"}, "n"),
+        node("Concat", {"n", "three"}, "target", "", {integer_attribute("axis", 0)}),
+        node("Expand", {"x", "target"}, "y")},
+       {integer("one", 1), list("three", {3})},
+       {value_info("x", {"1", "3"}), typed("repeats", tensor_type({"2"}, kInt64Type))},
+       {kY}}));
+  const Tensor repeats = Tensor::of(DType::i64, {2}, {9, 4});
+  const Tensor y = evaluate(graph, {{"x", ones({1, 3})}, {"repeats", repeats}}).outputs.at("y");
+  EXPECT_EQ(y.shape(), (Shape{4, 3}));
+}
+
+TEST(OnnxStructure, SymbolsThatNoInputHasAndInputsThatNothingReadsAreNoHindrance) {
+  const rlx::Graph graph =
+      import_bytes(model_of({{node("Relu", {"x"}, "y")},
+                             {},
+                             {value_info("x", {"n"}), value_info("unused", {"q", "r"})},
+                             {value_info("y", {"never told"})}}));
+  const TensorMap outputs = evaluate(graph, {{"x", ones({2})}, {"unused", ones({1, 2})}}).outputs;
+  EXPECT_EQ(outputs.at("y").shape(), Shape{2});
 }
 
 }  // namespace
