@@ -9,6 +9,7 @@
 
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/blocks.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
 #include "rlx/vector/reduce.h"
@@ -28,6 +29,7 @@ struct CpuEngine {
         reductions(vector::reductions(isa)),
         gemm(vector::gemm(isa)),
         attention(vector::attention(isa)),
+        blocks(vector::block_functions(isa)),
         windows(vector::window_functions(isa)),
         unfold(vector::unfold(isa)) {}
 
@@ -37,6 +39,7 @@ struct CpuEngine {
   const vector::Reductions reductions;
   const vector::Gemm gemm;
   const vector::Attention attention;
+  const vector::BlockFunctions blocks;
   const vector::WindowFunctions windows;
   const vector::Product::Read unfold;
 
