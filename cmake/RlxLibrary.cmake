@@ -68,7 +68,7 @@ endfunction()
 
 # Data go through these folders. The others say what happens to it, once for a graph (and the loops of
 # the reference are no faster by it): to optimise them as much takes a quarter of the whole build.
-set(optimised_folders base vector tensor image ir lower plan backend backend/cpu backend/webgpu runtime)
+set(optimised_folders base vector tensor tensor/blocks image ir lower plan backend backend/cpu backend/webgpu runtime)
 function(rlx_optimise target folder)
   if(NOT folder IN_LIST optimised_folders)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
@@ -133,7 +133,7 @@ function(rlx_tests)
   target_link_options(rlx_tests PRIVATE -no-pie)
   # Only these read the tree: a path in a file's flags keeps caches from serving another clone.
   foreach(source IN LISTS sources)
-    if(source MATCHES "architecture_test|catalogue_test|oracle_test")
+    if(source MATCHES "architecture_test|catalogue_test|oracle_test|format_test")
       set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS RLX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     endif()
   endforeach()

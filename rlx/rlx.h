@@ -13,4 +13,5 @@
 #include "rlx/ops/ops.h"
 #include "rlx/runtime/image.h"
 #include "rlx/runtime/program.h"
+#include "rlx/tensor/blocks/format.h"
 #include "rlx/tensor/strings.h"

@@ -27,7 +27,8 @@ constexpr std::string_view kPromised =
     "lt le gt ge where "
     // linear algebra
     "matmul dot_general einsum linear qkv_linear grouped_matmul lora_matmul dense_solve det "
-    "quantised_matmul matmul_integer qlinear_matmul qlinear_conv dynamic_quantise "
+    "quantised_matmul quantised_grouped_matmul quantised_gather softmax_gate group_limited_gate "
+    "mixture_of_experts matmul_integer qlinear_matmul qlinear_conv dynamic_quantise "
     // signals
     "dft stft cosine_window "
     // normalisation, attention

@@ -41,11 +41,28 @@ bool has_rows_that_fit(const OpCase& row) {
 
 // What must go on beyond the limit; other ops may say that a tensor is too large.
 bool is_taken_in_shards(const OpCase& row, const OpSet& ops) {
-  constexpr std::string_view kOps[] = {"matmul",  "linear",      "gather",     "cast",
-                                       "concat",  "slice",       "transpose",  "expand",
-                                       "sum",     "mean",        "prod",       "l1",
-                                       "l2",      "sum_square",  "reduce_max", "reduce_min",
-                                       "log_sum", "mean_square", "logsumexp",  "quantised_matmul"};
+  constexpr std::string_view kOps[] = {"matmul",
+                                       "linear",
+                                       "gather",
+                                       "cast",
+                                       "concat",
+                                       "slice",
+                                       "transpose",
+                                       "expand",
+                                       "sum",
+                                       "mean",
+                                       "prod",
+                                       "l1",
+                                       "l2",
+                                       "sum_square",
+                                       "reduce_max",
+                                       "reduce_min",
+                                       "log_sum",
+                                       "mean_square",
+                                       "logsumexp",
+                                       "quantised_matmul",
+                                       "quantised_gather",
+                                       "quantised_grouped_matmul"};
   if (row.compose) return false;
   return ops.at(row.op)->elementwise || is_one_of(kOps, row) || has_rows_that_fit(row);
 }

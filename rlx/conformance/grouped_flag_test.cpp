@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/test_devices.h"
+#include "rlx/ops/ops_blocks.h"
 #include "rlx/ops/ops_linear.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
@@ -27,6 +28,29 @@ TEST(GroupedMatmul, FlagsAnExpertOutOfRangeOnEveryDevice) {
     EXPECT_NE(run({0, -1, 1}).find("out of range"), std::string::npos);
     EXPECT_EQ(run({0, 1, 1}), "");
   }
+}
+
+// Few rows and many go through kernels of their own.
+TEST(QuantisedGroupedMatmul, FlagsAnExpertOutOfRangeOnEveryDevice) {
+  for (const int64_t rows : {3, 40})
+    for (const Device& device : test_devices()) {
+      SCOPED_TRACE(text(device.name(), ", ", rows, " rows"));
+      Graph graph;
+      graph.output("y", grouped_matmul(graph.input("x", f32({rows, 32})),
+                                       graph.constant(Tensor(DType::u8, {2, 5, 18})),
+                                       graph.input("expert", i32({rows})), "q4_0"));
+      const Program program = compile(graph, {.device = device});
+      const auto run = [&](int64_t last) {
+        Tensor experts(DType::i32, {rows});
+        experts.set_integer(rows - 1, last);
+        return error_of([&] {
+          program.run({{"x", Tensor(DType::f32, {rows, 32})}, {"expert", experts}});
+        });
+      };
+      EXPECT_NE(run(2).find("quantised_grouped_matmul"), std::string::npos);
+      EXPECT_NE(run(-1).find("out of range"), std::string::npos);
+      EXPECT_EQ(run(1), "");
+    }
 }
 
 }  // namespace

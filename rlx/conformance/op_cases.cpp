@@ -27,6 +27,7 @@ OpCase with(OpCase row, SymbolValues symbols) {
 // Each is in the file of its name.
 std::vector<OpCase> activation_cases();
 std::vector<OpCase> attention_cases();
+std::vector<OpCase> block_cases();
 std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> attribute_cases();
 std::vector<OpCase> control_cases();
@@ -54,6 +55,7 @@ std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
       {"activation", activation_cases},    //
       {"attention", attention_cases},      //
+      {"blocks", block_cases},             //
       {"control", control_cases},          //
       {"fused", fused_cases},              //
       {"convolution", convolution_cases},  //

@@ -55,7 +55,7 @@ struct Implementation {
   bool reads_views = false;  // else views are copied for it
   // Null where it refuses, by attributes, dtypes or ranks.
   std::function<std::unique_ptr<CallKernel>(const Call& call, const Image& image)> prepare;
-  int32_t version = 1;  // of the calls it understands
+  int32_t version = 1;      // of the calls it understands
   bool finishes = false;    // runs the tile of the call; else that is done behind it
   bool stores = false;      // follows `stored`; else results are copied there
   Scalar scalar = nullptr;  // of an op on single elements

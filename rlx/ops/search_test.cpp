@@ -7,7 +7,6 @@
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_cumulative.h"
 #include "rlx/ops/ops_search.h"
-#include "rlx/ops/ops_sort.h"
 #include "rlx/ops/testing.h"
 
 namespace rlx {
@@ -180,11 +179,6 @@ TEST(NonZero, GivesAnIndexPerAxis) {
   EXPECT_EQ(elements(found), (Numbers{0, 0, 1, 1, 1, 2, 0, 2}));
   EXPECT_EQ(result(Tensor::scalar(DType::f32, 3), [](Value v) { return non_zero(v); }).shape(),
             (Shape{0, 1}));
-}
-
-TEST(Argsort, IsTheOrderOfASort) {
-  EXPECT_EQ(elements(result(row({3, 1, 2}), [](Value v) { return argsort(v); })),
-            (Numbers{1, 2, 0}));
 }
 
 }  // namespace

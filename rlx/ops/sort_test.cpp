@@ -96,5 +96,11 @@ TEST(TopK, RefusesMoreThanThereAre) {
   }
 }
 
+TEST(Argsort, IsTheOrderOfASort) {
+  Graph graph;
+  graph.output("y", argsort(graph.constant(Tensor::of(DType::f32, {3}, {3, 1, 2}))));
+  EXPECT_EQ(elements(evaluate(graph, {}).outputs.at("y")), (Numbers{1, 2, 0}));
+}
+
 }  // namespace
 }  // namespace rlx

@@ -97,7 +97,8 @@ TensorMap Program::run(const TensorMap& inputs) const { return run(inputs, {}).t
 
 void Program::run_async(const TensorMap& inputs, const RunOptions& options,
                         Receive<RunResult> done) const {
-  const auto request = std::make_shared<RunRequest>(request_for(*made(state_).image, inputs, options));
+  const auto request =
+      std::make_shared<RunRequest>(request_for(*made(state_).image, inputs, options));
   made(state_).executable->run_async(
       *request, [request, image = made(state_).image, done = std::move(done)](const Error* error) {
         if (error) return done(*error);

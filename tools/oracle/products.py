@@ -34,11 +34,6 @@ def linear(c, x, w, bias=None):
     return activated(y if bias is None else y + bias, c.activation)
 
 
-@oracle('numpy', 'quantised_matmul')
-def quantised_matmul(c, x, w, scales):
-    return np.matmul(x, (w * np.repeat(scales, c.block, axis=1)).T)
-
-
 @oracle('numpy', 'grouped_matmul')
 def grouped_matmul(c, x, w, expert):
     return np.einsum('mk,mkn->mn', x, w[expert.astype(np.int64)])

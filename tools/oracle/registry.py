@@ -3,6 +3,7 @@ or a list of them; it may raise Skip for a row that it cannot do."""
 
 SOURCES = {
     'formula': 'what the op is by definition, written out in f64',
+    'gguf': "GGUF's blocks by the gguf package, other formats by ml_dtypes or their definition; products in f64",
     'numpy': 'its function of that name, or a few of them, in f64 and exact integers',
     'scipy': 'its function of that name, in f64',
     'onnx': 'the reference evaluator of the onnx package, in f64',

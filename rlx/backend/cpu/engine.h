@@ -9,6 +9,7 @@
 
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/blocks.h"
 #include "rlx/vector/byte_gemm.h"
 #include "rlx/vector/bytes.h"
 #include "rlx/vector/conv.h"
@@ -33,6 +34,7 @@ struct CpuEngine {
         reductions(vector::reductions(isa)),
         gemm(vector::gemm(isa)),
         attention(vector::attention(isa)),
+        blocks(vector::block_functions(isa)),
         byte_gemm(vector::byte_gemm(isa)),
         bytes(vector::bytes(isa)),
         planes(vector::planes(isa)),
@@ -47,6 +49,7 @@ struct CpuEngine {
   const vector::Reductions reductions;
   const vector::Gemm gemm;
   const vector::Attention attention;
+  const vector::BlockFunctions blocks;
   const vector::ByteGemm byte_gemm;
   const vector::Bytes bytes;
   const vector::Planes planes;

@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_ops.h"
 
 #include "rlx/backend/cpu/fast_attention.h"
+#include "rlx/backend/cpu/fast_blocks.h"
 #include "rlx/backend/cpu/fast_convolution.h"
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
@@ -144,6 +145,16 @@ Kernel picture_convolution(const image::Call& call, const image::Image& image,
               std::move(tile));
 }
 
+template <bool grouped>
+Kernel block_product(const image::Call& call, const image::Image& /*image*/,
+                     const CpuEnginePtr& engine) {
+  return block_product_kernel(engine, call.attrs, grouped);
+}
+Kernel block_gather(const image::Call& call, const image::Image& /*image*/,
+                    const CpuEnginePtr& engine) {
+  return block_gather_kernel(engine, call.attrs);
+}
+
 // Reads no views: oneDNN has an order of its own.
 Kernel convolution(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
   const Activation* activation = activation_of(call.attrs);
@@ -180,6 +191,9 @@ constexpr VectorEntry kVectorOps[] = {
     {"mul", binary<Binary::mul>},
     {"pow", power},
     {"prod", reduction<Fold::product>},
+    {"quantised_gather", block_gather},
+    {"quantised_grouped_matmul", block_product<true>},
+    {"quantised_matmul", block_product<false>},
     {"reduce_max", reduction<Fold::highest>},
     {"reduce_min", reduction<Fold::lowest>},
     {"relu", unary<&Elementwise::relu>},

@@ -225,8 +225,7 @@ bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y
     for (size_t d = 0; d < given.shape.size(); ++d)
       (reduced[d] ? runs.length : runs.outer) *= given.shape[d];
   }
-  const image::Argument& x =
-      in_place ? given : copy ? *copy : without_view(given, engine, copy);
+  const image::Argument& x = in_place ? given : copy ? *copy : without_view(given, engine, copy);
   if (dtype == DType::i32)
     return reduce_integers(engine, reinterpret_cast<const int32_t*>(bytes_of(x)), runs, fold,
                            y.mutable_data<int32_t>().data());

@@ -30,6 +30,7 @@ Kernel byte_product(const image::Call& call, const image::Image& image,
 
 Kernel block_product(const image::Call& call, const image::Image& /*image*/,
                      const CpuEnginePtr& engine) {
+  if (!call.attrs.get<std::string>("format").empty()) return nullptr;  // not i8 and its scales
   return block_product_kernel(engine, call.attrs.get<int64_t>("block"));
 }
 

@@ -27,8 +27,8 @@ std::map<Key, const Operator*> make_table() {
                        text_operators, transformer_operators, vision_operators})
     add("", family());
   add("ai.onnx.preview.training", training_operators());
-  for (auto* family :
-       {microsoft_operators, microsoft_attention_operators, microsoft_quantised_operators})
+  for (auto* family : {microsoft_operators, microsoft_attention_operators,
+                       microsoft_block_operators, microsoft_quantised_operators})
     add("com.microsoft", family());
   return table;
 }

@@ -1,12 +1,9 @@
 // Quantised products and nets as com.microsoft has them.
 
-#include <cmath>
-
 #include "rlx/import/onnx/site.h"
 #include "rlx/ops/ops_activation.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_integer.h"
-#include "rlx/ops/ops_linear.h"
 #include "rlx/ops/ops_pool.h"
 #include "rlx/ops/ops_quantise.h"
 #include "rlx/ops/ops_recurrent.h"
@@ -100,101 +97,6 @@ Items quantised_concat(Site site) {
   return as_quantised(site, concat(parts, site.integer("axis")), 0, site.in(2).dtype());
 }
 
-// ---- MatMulNBits: weights of a few bits in blocks along K ----
-
-struct BlockWeights {
-  Tensor bytes, scales;  // [N, blocks, bytes of a block], [N, blocks]
-  std::optional<Tensor> zeros, groups;
-  int64_t n, k, bits, block, blocks;
-
-  // The lowest bits of a byte come first.
-  static int64_t packed(const Tensor& from, int64_t row, int64_t row_bytes, int64_t i,
-                        int64_t bits) {
-    const int64_t byte = from.integer_at(row * row_bytes + i * bits / 8);
-    return (byte >> (i * bits % 8)) & ((1 << bits) - 1);
-  }
-  int64_t weight(int64_t row, int64_t i) const {
-    return packed(bytes, row, blocks * block * bits / 8, i, bits);
-  }
-  double zero(int64_t row, int64_t group) const {
-    if (!zeros) return std::exp2(bits - 1);
-    if (is_float(zeros->dtype())) return zeros->at(row * blocks + group);
-    return static_cast<double>(packed(*zeros, row, (blocks * bits + 7) / 8, group, bits));
-  }
-};
-
-BlockWeights block_weights(Site site) {
-  BlockWeights w{};
-  w.bytes = site.known_tensor(1), w.scales = site.known_tensor(2);
-  w.n = site.integer("N"), w.k = site.integer("K"), w.bits = site.integer("bits", 4);
-  w.block = site.integer("block_size");
-  if (w.bits != 2 && w.bits != 4 && w.bits != 8) site.fail_node("weights of ", w.bits, " bits");
-  constexpr int64_t kMost = 1 << 28;  // of which three and the bits can be multiplied
-  const bool sane = w.n >= 0 && w.n < kMost && w.k > 0 && w.k < kMost && w.block > 0 &&
-                    w.block < kMost && w.block * w.bits % 8 == 0;
-  if (!sane)
-    site.fail_node("blocks of ", w.block, " in ", w.n, " x ", w.k, " weights are not there");
-  w.blocks = (w.k + w.block - 1) / w.block;
-  if (site.has(3)) w.zeros = site.known_tensor(3);
-  if (site.has(4)) w.groups = site.known_tensor(4);
-  const auto check = [&](const char* what, const Tensor& tensor, int64_t count) {
-    if (tensor.count() != count)
-      site.fail_node(what, ' ', tensor.type(), " has ", tensor.count(), " elements, ", w.n, " x ",
-                     w.k, " weights of ", w.bits, " bits in blocks of ", w.block, " need ", count);
-  };
-  check("B", w.bytes, w.n * w.blocks * w.block * w.bits / 8);
-  check("scales", w.scales, w.n * w.blocks);
-  if (w.bytes.dtype() != DType::u8) site.fail_node("B is ", w.bytes.type(), ", not of u8");
-  if (w.zeros)
-    check("zero_points", *w.zeros,
-          is_float(w.zeros->dtype()) ? w.n * w.blocks : w.n * ((w.blocks * w.bits + 7) / 8));
-  if (w.groups) check("g_idx", *w.groups, w.k);
-  return w;
-}
-
-// As i8, less their zero points: where those are whole and the difference fits.
-std::optional<Tensor> as_bytes(Site site, const BlockWeights& w) {
-  if (w.groups || (w.zeros && is_float(w.zeros->dtype()))) return std::nullopt;
-  const int64_t padded = w.blocks * w.block;
-  site.spend_elements(w.n * padded);
-  Tensor bytes(DType::i8, {w.n, padded});
-  for (int64_t row = 0; row < w.n; ++row)
-    for (int64_t i = 0; i < w.k; ++i) {
-      const int64_t q = w.weight(row, i) - std::lround(w.zero(row, i / w.block));
-      if (q < -128 || q > 127) return std::nullopt;
-      bytes.set_integer(row * padded + i, q);
-    }
-  return bytes;
-}
-
-Tensor as_floats(Site site, const BlockWeights& w, DType dtype) {
-  site.spend_elements(w.n * w.k);
-  Tensor floats(dtype, {w.n, w.k});
-  for (int64_t row = 0; row < w.n; ++row)
-    for (int64_t i = 0; i < w.k; ++i) {
-      const int64_t group = w.groups ? w.groups->integer_at(i) : i / w.block;
-      if (group < 0 || group >= w.blocks)
-        site.fail_node("g_idx has ", group, ", there are ", w.blocks, " blocks");
-      const double q = static_cast<double>(w.weight(row, i)) - w.zero(row, group);
-      floats.set(row * w.k + i, q * w.scales.at(row * w.blocks + group));
-    }
-  return floats;
-}
-
-Items matmul_n_bits(Site site) {
-  Value x = site.in(0);
-  const BlockWeights w = block_weights(site);
-  const std::optional<Tensor> bytes = as_bytes(site, w);
-  if (!bytes) {
-    const Value dense = site.constant(as_floats(site, w, x.dtype()));
-    return {with_bias(site, matmul(x, dense, false, true), 5)};
-  }
-  if (const int64_t missing = w.blocks * w.block - w.k)
-    x = pad(x, {Dim(0), Dim(missing)}, "constant", 0, {-1});
-  const Value scales = site.constant(w.scales.reshaped({w.n, w.blocks}));
-  return {with_bias(site, quantised_matmul(x, site.constant(*bytes), scales, w.block), 5)};
-}
-
 // ---- DynamicQuantizeLSTM ----
 
 // Weights [D, inputs, 4 * H] of bytes, as ONNX's LSTM has them: floats [D, 4 * H, inputs]. Scale
@@ -250,7 +152,6 @@ std::span<const Operator> microsoft_quantised_operators() {
       {"DynamicQuantizeLSTM", dynamic_quantise_lstm},
       {"DynamicQuantizeMatMul", dynamic_quantise_matmul},
       {"MatMulIntegerToFloat", matmul_integer_to_float},
-      {"MatMulNBits", matmul_n_bits},
       {"QGemm", quantised_gemm},
       {"QLinearAdd", quantised_binary<added>},
       {"QLinearConcat", quantised_concat},

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "rlx/import/onnx/import_model.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/testing.h"
@@ -255,10 +257,60 @@ TEST(MatMulNBits, WeightsOfTheWrongSizeAreNamed) {
   EXPECT_EQ(n_bits(48, 5).error(),
             "MatMulNBits: scales f32[5] has 5 elements, 3 x 32 weights of 4 bits in blocks of 16 "
             "need 6");
-  EXPECT_EQ(n_bits(48, 6, 3).error(), "MatMulNBits: weights of 3 bits");
+  EXPECT_EQ(n_bits(48, 6, 5).error(), "MatMulNBits: weights of 5 bits");
   EXPECT_EQ(n_bits(48, 6).known(Tensor(DType::u8, {4})).error(),
             "MatMulNBits: zero_points u8[4] has 4 elements, 3 x 32 weights of 4 bits in blocks of "
             "16 need 3");
+}
+
+// Weights of every width, with and without zero points, are what their bits say.
+TEST(MatMulNBits, WeightsStayInTheirBits) {
+  for (const int64_t bits : {2, 3, 4, 8})
+    for (const bool zeros : {false, true}) {
+      Tensor bytes(DType::u8, {3, 2, 2 * bits}), x(DType::f32, {1, 32});
+      for (int64_t i = 0; i < bytes.count(); ++i) bytes.set_integer(i, i * 37 % 256);
+      for (int64_t i = 0; i < 32; ++i) x.set(i, static_cast<double>(i) - 9);
+      const Tensor scales = Tensor::of(DType::f32, {3, 2}, {1, 0.5, 2, 0.25, 3, 4});
+      OneNode node = OneNode("MatMulNBits").input(x.type()).known(bytes).known(scales);
+      const int64_t zero_bytes = bits == 8 ? 2 : 1;  // 1 in the first block, 0 in the second
+      Tensor points(DType::u8, {3, zero_bytes});
+      for (int64_t row = 0; row < 3; ++row) points.set_integer(row * zero_bytes, 1);
+      if (zeros) node.known(points);
+      node.set("K", 32).set("N", 3).set("bits", bits).set("block_size", 16);
+      const auto graph = import_model(node.model);
+      EXPECT_TRUE(std::any_of(graph.nodes().begin(), graph.nodes().end(), [](const auto& each) {
+        return each.op->name == "quantised_matmul";
+      })) << "decoded too early";
+      const Tensor y = evaluate(graph, {{"x0", x}}).outputs.at("y");
+      for (int64_t row = 0; row < 3; ++row) {
+        double want = 0;
+        for (int64_t i = 0; i < 32; ++i) {
+          int64_t q = 0;
+          for (int64_t b = 0; b < bits; ++b) {
+            const int64_t at = (row * 32 + i) * bits + b;
+            q |= (bytes.integer_at(at / 8) >> (at % 8) & 1) << b;
+          }
+          const int64_t block = i / 16;
+          const int64_t zero = zeros ? 1 - block : int64_t{1} << (bits - 1);
+          want += static_cast<double>(q - zero) * scales.at(row * 2 + block) * x.at(i);
+        }
+        EXPECT_NEAR(y.at(row), want, 1e-3) << bits << " bits, row " << row;
+      }
+    }
+}
+
+TEST(GatherBlockQuantized, RowsAreDecoded) {
+  Tensor bytes(DType::u8, {3, 16});  // 32 elements each
+  for (int64_t i = 0; i < bytes.count(); ++i) bytes.set_integer(i, i * 37 % 256);
+  const Tensor scales = Tensor::of(DType::f32, {3, 2}, {1, 0.5, 2, 0.25, 3, 4});
+  const Tensor rows = Tensor::of(DType::i64, {2}, {2, 0});
+  OneNode node = OneNode("GatherBlockQuantized").known(bytes).input(rows.type()).known(scales);
+  node.set("bits", 4).set("block_size", 16);
+  const Tensor y = evaluate(import_model(node.model), {{"x1", rows}}).outputs.at("y");
+  ASSERT_EQ(y.shape(), (Shape{2, 32}));
+  EXPECT_EQ(y.at(0), ((2 * 16 * 37 % 256 & 15) - 8) * 3);
+  EXPECT_EQ(y.at(31), ((47 * 37 % 256 >> 4) - 8) * 4);
+  EXPECT_EQ(y.at(33), -8);
 }
 
 // A block for each element, given out of order, is what no kernel of blocks can read.
@@ -318,6 +370,7 @@ TEST(MicrosoftOperators, WrongOperandsAreErrors) {
                                   "DynamicQuantizeLSTM",
                                   "DynamicQuantizeMatMul",
                                   "FusedMatMul",
+                                  "GatherBlockQuantized",
                                   "MatMulNBits",
                                   "EmbedLayerNormalization",
                                   "GroupQueryAttention",

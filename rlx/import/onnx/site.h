@@ -159,6 +159,7 @@ std::span<const Operator> transformer_operators();
 std::span<const Operator> vision_operators();
 std::span<const Operator> microsoft_operators();
 std::span<const Operator> microsoft_attention_operators();
+std::span<const Operator> microsoft_block_operators();
 std::span<const Operator> microsoft_quantised_operators();
 
 }  // namespace rlx::onnx
