@@ -211,6 +211,10 @@ std::vector<OpCase> grouped_cases() {
   back.attrs = attrs_of(q4_k);
   back.attrs.set("transpose_w", false);
   cases.push_back(back);
+  OpCase little = row(normal(f32({3, 7})), encoded(q4_0, {3, 7, 32}), index(i32({3}), 3),
+                      "a little, the other way round", 7);
+  little.attrs.set("transpose_w", false);
+  cases.push_back(little);
   return cases;
 }
 
@@ -250,6 +254,12 @@ std::vector<OpCase> expert_cases() {
       composed("softmax_gate", {distinct(5, 8)}, "two of eight", 8, softly(2, true)),
       composed("softmax_gate", {distinct(3, 7)}, "not normalised", 8, softly(3, false)),
       composed("softmax_gate", {distinct(1, 4)}, "all of them", 8, softly(4, true)),
+      composed("softmax_gate", {distinct(0, 8)}, "no tokens", 8, softly(2, true)),
+      composed("softmax_gate", {distinct(40, 16)}, "many tokens", 8, softly(2, true)),
+      composed("group_limited_gate", {distinct(0, 16), distinct(0, 16)}, "no tokens", 8,
+               limited({4, 2, 3, true, 2.5})),
+      composed("group_limited_gate", {distinct(40, 16), distinct(40, 16)}, "many tokens", 8,
+               limited({4, 2, 3, true, 2.5})),
       composed("group_limited_gate", {distinct(5, 16), distinct(5, 16)}, "two of four groups", 8,
                limited({4, 2, 3, true, 2.5})),
       composed("group_limited_gate", {distinct(3, 6), distinct(3, 6)}, "groups of one", 8,
@@ -264,6 +274,14 @@ std::vector<OpCase> expert_cases() {
           "mixture_of_experts",
           {normal(f32({5, 6})), distinct(5, 3), normal(f32({3, 6, 8})), normal(f32({3, 8, 6}))},
           "one of three, no gate", 300, mixture(1, "")),
+      composed(
+          "mixture_of_experts",
+          {normal(f32({3, 4})), distinct(3, 2), normal(f32({2, 4, 5})), normal(f32({2, 5, 4}))},
+          "both experts, no gate", 300, mixture(2, "")),
+      composed(
+          "mixture_of_experts",
+          {normal(f32({0, 6})), distinct(0, 3), normal(f32({3, 6, 8})), normal(f32({3, 8, 6}))},
+          "no tokens", 300, mixture(2, "")),
       composed("mixture_of_experts",
                {normal(f32({9, 32})), distinct(9, 3), encoded(q8_0, {3, 64, 32}),
                 encoded(q8_0, {3, 32, 64}), encoded(q8_0, {3, 64, 32})},

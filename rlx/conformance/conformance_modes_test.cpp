@@ -41,29 +41,14 @@ bool has_rows_that_fit(const OpCase& row) {
 
 // What must go on beyond the limit; other ops may say that a tensor is too large.
 bool is_taken_in_shards(const OpCase& row, const OpSet& ops) {
-  constexpr std::string_view kOps[] = {"matmul",
-                                       "linear",
-                                       "gather",
-                                       "cast",
-                                       "concat",
-                                       "slice",
-                                       "transpose",
-                                       "expand",
-                                       "sum",
-                                       "mean",
-                                       "prod",
-                                       "l1",
-                                       "l2",
-                                       "sum_square",
-                                       "reduce_max",
-                                       "reduce_min",
-                                       "log_sum",
-                                       "mean_square",
-                                       "logsumexp",
-                                       "quantised_matmul",
-                                       "quantised_gather",
-                                       "quantised_grouped_matmul"};
-  if (row.compose) return false;
+  constexpr std::string_view kOps[] = {"matmul",  "linear",      "gather",     "cast",
+                                       "concat",  "slice",       "transpose",  "expand",
+                                       "sum",     "mean",        "prod",       "l1",
+                                       "l2",      "sum_square",  "reduce_max", "reduce_min",
+                                       "log_sum", "mean_square", "logsumexp",  "quantised_matmul"};
+  // A row of a quantised weight's blocks, and what it meets, must fit.
+  const bool in_blocks = row.attrs.has("format") && !row.attrs.get<std::string>("format").empty();
+  if (row.compose || in_blocks) return false;
   return ops.at(row.op)->elementwise || is_one_of(kOps, row) || has_rows_that_fit(row);
 }
 

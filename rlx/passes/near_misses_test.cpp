@@ -1,7 +1,7 @@
 #include "rlx/passes/near_misses.h"
 
-#include "rlx/ops/ops_math.h"
 #include "rlx/passes/testing.h"
+#include "rlx/rlx.h"
 
 namespace rlx {
 namespace {

@@ -90,14 +90,14 @@ def softly(logits, k, normalise=True):
 
 @oracle('formula', 'softmax_gate')
 def softmax_gate(c, logits):
-    return list(softly(logits, {'two of eight': 2, 'not normalised': 3, 'all of them': 4}[c.row],
+    return list(softly(logits, {'not normalised': 3, 'all of them': 4}.get(c.row, 2),
                        c.row != 'not normalised'))
 
 
 @oracle('formula', 'group_limited_gate')
 def group_limited_gate(c, scores, routing):
-    groups, kept, k, normalise, scale = {'two of four groups': (4, 2, 3, True, 2.5), 'groups of one': (6, 3, 2, False, 1),
-                                         'one group': (1, 1, 8, True, 1)}[c.row]
+    groups, kept, k, normalise, scale = {'groups of one': (6, 3, 2, False, 1), 'one group': (1, 1, 8, True, 1)}.get(
+        c.row, (4, 2, 3, True, 2.5))
     chosen, weights = [], []
     for of_expert, score in zip(routing, scores):
         by_group = of_expert.reshape(groups, -1)
@@ -108,7 +108,7 @@ def group_limited_gate(c, scores, routing):
         w = np.array([score[e] for e in experts])
         chosen.append(experts)
         weights.append(scale * (w / w.sum() if normalise else w))
-    return [np.array(chosen), np.array(weights)]
+    return [np.array(chosen).reshape(-1, k), np.array(weights).reshape(-1, k)]
 
 
 @oracle('formula', 'mixture_of_experts')

@@ -30,7 +30,9 @@ Kernel byte_product(const image::Call& call, const image::Image& image,
 
 Kernel block_product(const image::Call& call, const image::Image& /*image*/,
                      const CpuEnginePtr& engine) {
-  if (!call.attrs.get<std::string>("format").empty()) return nullptr;  // not i8 and its scales
+  // Of i8 and its scales alone, and not the way back that gradients take.
+  if (!call.attrs.get<std::string>("format").empty() || !call.attrs.get<bool>("transpose_w"))
+    return nullptr;
   return block_product_kernel(engine, call.attrs.get<int64_t>("block"));
 }
 

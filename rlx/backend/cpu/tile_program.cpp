@@ -61,7 +61,9 @@ int32_t TileProgram::only_reader(int32_t value) const {
     if (reads > 1 || reader >= 0) return -1;
     reader = static_cast<int32_t>(i);
   }
-  return reader;
+  // Passed on, its result lies where the first result will: it cannot be another one.
+  const bool stored = std::count(stores_.begin(), stores_.end(), reader) != 0;
+  return stored && stores_.size() > 1 ? -1 : reader;
 }
 
 // The op's result is read by an addition of what is in memory.
@@ -105,7 +107,8 @@ void TileProgram::make_slots() {
     for (const int32_t operand : code_[i].operands) last[static_cast<size_t>(operand)] = i;
   }
   for (const int32_t stored : stores_) last[static_cast<size_t>(stored)] = code_.size();
-  std::vector<size_t> free_after;  // by slot: the instruction that reads it last
+  if (has_op_) last[0] = code_.size();  // others may pass its tile on
+  std::vector<size_t> free_after;       // by slot: the instruction that reads it last
   for (size_t i = 0; i < code_.size(); ++i) {
     if (code_[i].kind == Instruction::Kind::number) continue;
     // The result may be written over an operand.
@@ -146,8 +149,9 @@ bool TileProgram::place(const image::CallSite& site, size_t axis) {
   size_t count = 0;
   for (size_t d = 0; d < axes; ++d)
     if (d != axis) order[count++] = d;
-  std::stable_sort(order.begin(), order.begin() + static_cast<int64_t>(count),
-                   [&](size_t a, size_t b) { return stored[0][a] > stored[0][b]; });
+  std::sort(order.begin(), order.begin() + static_cast<int64_t>(count), [&](size_t a, size_t b) {
+    return stored[0][a] > stored[0][b] || (stored[0][a] == stored[0][b] && a < b);
+  });
   if (axis != kNoAxis) order[count++] = axis;
 
   for (size_t p = 0; p < moves_.size(); ++p) {
@@ -264,10 +268,12 @@ TileProgram::Register TileProgram::compute(const Instruction& each, const Regist
     each.op.run(engine_->elementwise, arguments);
     return {y, step};
   }
+  // The result may be written over an operand: what is read again and again is read before.
+  std::array<double, 3> x = {};
+  for (size_t k = 0; k < each.operands.size(); ++k) x[k] = static_cast<double>(*arguments.x[k]);
   for (int64_t i = 0; i < arguments.count; ++i) {
-    std::array<double, 3> x = {};
     for (size_t k = 0; k < each.operands.size(); ++k)
-      x[k] = static_cast<double>(arguments.x[k][i * arguments.steps[k]]);
+      if (arguments.steps[k] != 0) x[k] = static_cast<double>(arguments.x[k][i]);
     y[i] = static_cast<float>(each.op.scalar(x.data(), arguments.params));
   }
   return {y, step};

@@ -142,6 +142,48 @@ TEST(TileProgram, WhatIsAddedFirstMayBeTheStartOfTheSums) {
     EXPECT_EQ(site.results[0].at(i), 1000.0 + 2.0 * static_cast<double>(i)) << i;
 }
 
+TEST(TileProgram, WhatIsPassedOnKeepsItsTile) {
+  // Rows of a block that do not lie end to end are copied; a later load must not take their place.
+  const Shape shape{9, 70};
+  const Tensor bias = numbers({70}), more = numbers(shape);
+  const Tile tile{{{Tile::kResult, {}, {}},
+                   load(0),
+                   {"add", {0, 1}, {}},
+                   load(1),
+                   {"scaled", {3}, {2}},
+                   {"plus", {2, 4}, {}}},
+                  {5}};
+  image::CallSite site;
+  site.inputs = {view(bias, shape, {0, 1}), whole(more)};
+  site.results = {numbers(shape, 1000)};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site, 1));
+  ASSERT_NE(program.take_start().data, nullptr);
+  program.run({0, 9}, {0, 48});
+  program.run({0, 9}, {48, 70});
+  for (int64_t i = 0; i < 9 * 70; ++i)
+    EXPECT_EQ(site.results[0].at(i), 1000.0 + 3.0 * static_cast<double>(i)) << i;
+}
+
+TEST(TileProgram, ASumThatIsOneOfSeveralResultsIsNotPassedOn) {
+  const Shape shape{3, 70};
+  const Tensor bias = numbers({70});
+  const Tile tile{{{Tile::kResult, {}, {}}, load(0), {"add", {0, 1}, {}}, {"scaled", {2}, {2}}},
+                  {3, 2}};
+  image::CallSite site;
+  site.inputs = {view(bias, shape, {0, 1})};
+  site.results = {numbers(shape, 1000), Tensor(DType::f32, shape)};
+  TileProgram program(tile, ops(), engine());
+  ASSERT_TRUE(program.place(site, 1));
+  EXPECT_EQ(program.take_start().data, nullptr);
+  program.run({0, 3}, {0, 70});
+  for (int64_t i = 0; i < 3 * 70; ++i) {
+    const double sum = 1000.0 + static_cast<double>(i) + bias.at(i % 70);
+    EXPECT_EQ(site.results[1].at(i), sum) << i;
+    EXPECT_EQ(site.results[0].at(i), 2 * sum) << i;
+  }
+}
+
 TEST(TileProgram, LimitsBehindASumMayBeTheOpsOwn) {
   const Shape shape{2, 8};
   const Tensor bias = numbers({8});

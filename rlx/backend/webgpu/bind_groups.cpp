@@ -5,7 +5,7 @@ namespace rlx::detail::webgpu {
 namespace {
 // A group keeps its buffers alive, so that those of tensors a user has dropped must not pile up;
 // but the shards of one tensor are all used in every run.
-constexpr size_t kMost = 4, kMostOfShards = 64;
+constexpr size_t kMost = 8, kMostOfShards = 64;
 }  // namespace
 
 BindGroup* BindGroups::last(size_t record, size_t choice, uint64_t generation) const {

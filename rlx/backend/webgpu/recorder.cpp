@@ -149,11 +149,17 @@ BindGroup* Recorder::bind(const image::Dispatch& dispatch, size_t step, size_t c
     const BufferPtr& flag = resources_->buffer(image_.flag);
     ranges_.push_back({flag, 0, flag->bytes()});
   }
-  const BufferRange params{resources_->params().buffer(), 0,
-                           static_cast<uint64_t>(kernel.params_bytes)};
-  const Pipeline& pipeline = *(*pipelines_)[size_t(dispatch.choices[choice].kernel)];
-  return groups.get(resources_->gpu(), record, choice, resources_->generation(), pipeline, ranges_,
-                    params);
+  // The other choices too, so that an extent which takes one of them creates nothing.
+  BindGroup* found = nullptr;
+  for (size_t i = 0; i < dispatch.choices.size(); ++i) {
+    const size_t each = (choice + 1 + i) % dispatch.choices.size();  // the one at hand last
+    const auto at = size_t(dispatch.choices[each].kernel);
+    const BufferRange params{resources_->params().buffer(), 0,
+                             static_cast<uint64_t>(image_.kernels[at].params_bytes)};
+    found = groups.get(resources_->gpu(), record, each, resources_->generation(),
+                       *(*pipelines_)[at], ranges_, params);
+  }
+  return found;
 }
 
 void Recorder::report_dispatch(const image::Dispatch& dispatch, const image::Kernel& kernel,
