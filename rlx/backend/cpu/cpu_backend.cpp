@@ -252,6 +252,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
       if (!call) continue;
       ready.call = PreparedCall(*call, step.node, image_, *options_.implementations);
       std::for_each(call->inputs.begin(), call->inputs.end(), check);
+      std::for_each(call->stored.begin(), call->stored.end(), check);
       for (const image::Call::Name& name : call->names)
         ready.is_told |= told.count(name.number) != 0;
     }
