@@ -12,7 +12,6 @@ namespace rlx::detail {
 namespace {
 
 using dnnl::memory;
-constexpr size_t kMaxDims = 6;  // it has faster kernels for few
 
 // A primitive has the number of threads that OpenMP would give to whoever makes it. Ours are made
 // for one: a team of our own works at several of them, and nothing waits in OpenMP's busy loops.
@@ -104,18 +103,6 @@ class Work {
 
 bool is_f32(const Tensor* tensor) { return !tensor || tensor->dtype() == DType::f32; }
 
-// Of rank `rank`, with ones in front; the last two swapped where transposed.
-memory::desc matrices(const Tensor& tensor, bool transposed, size_t rank) {
-  Shape dims = tensor.shape();
-  dims.insert(dims.begin(), rank - dims.size(), 1);
-  Shape strides = strides_of(dims);
-  if (transposed) {
-    std::swap(dims[rank - 1], dims[rank - 2]);
-    std::swap(strides[rank - 1], strides[rank - 2]);
-  }
-  return described(dims, strides);
-}
-
 template <class Description>
 Work convolving(const dnnl::engine& engine, const Description& description, const Tensor& x,
                 const memory::desc& windows, bool kept, const Tensor* bias, const Tensor& y) {
@@ -165,41 +152,6 @@ OneDnn::OneDnn() = default;
 OneDnn::~OneDnn() = default;
 OneDnn::OneDnn(OneDnn&& other) noexcept = default;
 OneDnn& OneDnn::operator=(OneDnn&& other) noexcept = default;
-
-bool OneDnn::matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b,
-                    const Tensor* bias, Tensor& y) try {
-  const size_t rank = std::max(a.shape().size(), b.shape().size());
-  if (!is_f32(&a) || !is_f32(&b) || !is_f32(bias) || a.shape().size() < 2 || b.shape().size() < 2 ||
-      rank > kMaxDims || y.count() == 0 || a.count() == 0)
-    return false;
-  use_one_thread();
-  if (!cache_) cache_ = std::make_unique<Cache>();
-  cache_->begin_key({&a, &b, bias, &y});
-  cache_->key.push_back(transpose_a ? 1 : 0);
-  cache_->key.push_back(transpose_b ? 1 : 0);
-  Work* work = cache_->find();
-  if (!work) {
-    const memory::desc left = matrices(a, transpose_a, rank),
-                       right = matrices(b, transpose_b, rank), result = described(y.shape());
-    Shape bias_dims(rank, 1);
-    bias_dims.back() = y.shape().back();
-    const memory::desc added = described(bias_dims);
-    const dnnl::matmul::primitive_desc description(
-        bias ? dnnl::matmul::desc(left, right, added, result)
-             : dnnl::matmul::desc(left, right, result),
-        cache_->engine);
-    Work made(cache_->engine, dnnl::matmul(description));
-    made.operand(DNNL_ARG_SRC, left, left);
-    made.operand(DNNL_ARG_WEIGHTS, right, right);
-    if (bias) made.operand(DNNL_ARG_BIAS, added, added);
-    made.result(result, result);
-    work = &cache_->keep(std::move(made));
-  }
-  work->run(cache_->stream, {&a, &b, bias}, y);
-  return true;
-} catch (const dnnl::error&) {
-  return false;
-}
 
 bool OneDnn::convolution(const Tensor& x, const Tensor& w, bool kept, const Tensor* bias,
                          const ConvolutionWindow& window, Tensor& y) try {
@@ -271,9 +223,6 @@ OneDnn::~OneDnn() = default;
 OneDnn::OneDnn(OneDnn&& other) noexcept = default;
 OneDnn& OneDnn::operator=(OneDnn&& other) noexcept = default;
 
-bool OneDnn::matmul(const Tensor&, bool, const Tensor&, bool, const Tensor*, Tensor&) {
-  return false;
-}
 bool OneDnn::convolution(const Tensor&, const Tensor&, bool, const Tensor*,
                          const ConvolutionWindow&, Tensor&) {
   return false;

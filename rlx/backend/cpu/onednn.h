@@ -1,4 +1,4 @@
-// Products and convolutions of f32 by oneDNN, where rlx was built with it.
+// Convolutions of f32 by oneDNN, where rlx was built with it.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,6 @@ class OneDnn {
   ~OneDnn();
   OneDnn(OneDnn&& other) noexcept;
   OneDnn& operator=(OneDnn&& other) noexcept;
-
-  // y = a . b + bias; leading dims broadcast, and a transposed operand has its last two swapped.
-  // The bias, of y's last dim, may be null. False: not for oneDNN.
-  bool matmul(const Tensor& a, bool transpose_a, const Tensor& b, bool transpose_b,
-              const Tensor* bias, Tensor& y);
 
   // x is [B, C, spatial..]; what y does not reach of the padded x is not read. Weights that are
   // `kept` from run to run are brought into oneDNN's order once for each change.
