@@ -1,6 +1,6 @@
 // Products of one row, and of few and many, with weights in blocks, beside reading as many bytes:
 // both on the same threads, taking turns, so that what else the machine does falls on both alike.
-//   rlx_blocks_bench [FORMAT]   only that one
+//   rlx_blocks_bench [FORMAT [THREADS]]   only that one
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "rlx/tensor/blocks/format.h"
+#include "rlx/vector/block_bytes.h"
 #include "rlx/vector/blocks.h"
+#include "rlx/vector/byte_gemm.h"
 #include "rlx/vector/team.h"
 
 namespace rlx::vector {
@@ -43,7 +45,25 @@ void compare(const BlockFormat& format, Team& team) {
                w.data(),
                row_bytes,
                kInner};
+  // As the CPU backend takes it: by integers where there is a way.
+  const BlockBytesFunctions by_bytes = block_bytes(best_isa(), multiplies_bytes());
+  const BlockBytesFormat spread = by_bytes.format(format.name, product.b.shape);
+  std::vector<int32_t> words(static_cast<size_t>(4 * WholeRow::words(kInner)));
+  std::vector<float> floats(static_cast<size_t>(4 * WholeRow::floats(kInner)));
+  const auto multiply_bytes = [&] {
+    std::vector<WholeRow> rows;
+    for (int64_t r = 0; r < product.rows; ++r) {
+      rows.emplace_back(words.data() + r * WholeRow::words(kInner),
+                        floats.data() + r * WholeRow::floats(kInner), kInner);
+      by_bytes.take_row(product.a + r * kInner, kInner, spread, rows.back());
+    }
+    const BlockBytesProduct whole{product.b, rows.data(), product.rows, y.data(), columns};
+    team.run(columns, 64, [&](int64_t begin, int64_t end) {
+      spread.multiply(whole, {begin, end});
+    });
+  };
   const auto multiply = [&] {
+    if (spread.multiply) return multiply_bytes();
     team.run(columns, 64, [&](int64_t begin, int64_t end) {
       alignas(64) float scratch[4096];
       functions.multiply(product, {begin, end}, scratch);
@@ -76,7 +96,7 @@ void compare(const BlockFormat& format, Team& team) {
 }  // namespace rlx::vector
 
 int main(int argc, char** argv) {
-  rlx::vector::Team team(0);
+  rlx::vector::Team team(argc > 2 ? std::stoi(argv[2]) : 0);
   for (const rlx::BlockFormat& format : rlx::block_formats())
     if (argc < 2 || format.name == argv[1]) rlx::vector::compare(format, team);
 }

@@ -32,3 +32,12 @@ if(RLX_ONEDNN AND OpenMP_CXX_FOUND)
     target_link_libraries(${name} PRIVATE rlx::onednn OpenMP::OpenMP_CXX)
   endforeach()
 endif()
+
+# FFTW is a peer to time, never a dependency.
+find_path(fftw_include fftw3.h)
+find_library(fftw_library fftw3f)
+if(fftw_include AND fftw_library)
+  target_compile_definitions(rlx_fft_bench PRIVATE RLX_FFTW)
+  target_include_directories(rlx_fft_bench SYSTEM PRIVATE ${fftw_include})
+  target_link_libraries(rlx_fft_bench PRIVATE ${fftw_library})
+endif()

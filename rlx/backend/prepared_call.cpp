@@ -1,5 +1,7 @@
 #include "rlx/backend/prepared_call.h"
 
+#include <new>
+
 namespace rlx::detail {
 
 using image::Argument;
@@ -22,9 +24,11 @@ PreparedCall::PreparedCall(const image::Call& call, int32_t node, const image::I
         }
         const bool alone = aside_ && !each.finishes;
         if (std::unique_ptr<image::CallKernel> kernel =
-                each.prepare(alone ? aside_->own : call, image))
+                each.prepare(alone ? aside_->own : call, image)) {
+          if (kernels_.empty()) has_first_ = &each == found->second.data();
           kernels_.push_back(
               {each.name, each.reads_views, each.finishes, each.stores, std::move(kernel)});
+        }
       }
     if (kernels_.empty() && other == 0)
       fail(ErrorKind::unsupported, "there is no implementation of '", call.op, "'");
@@ -114,23 +118,49 @@ void PreparedCall::copy_views() {
   }
 }
 
+void PreparedCall::forget() {
+  for (Argument& argument : site_.inputs) argument.tensor = Tensor();
+  site_.results.clear();
+  if (!aside_) return;
+  aside_->own_site = {};
+  aside_->rest_site = {};
+}
+
+// Others than the first implementation read elements.
+void PreparedCall::align_inputs() {
+  for (Argument& argument : site_.inputs)
+    if (argument.present) argument.tensor = argument.tensor.aligned();
+}
+
 void PreparedCall::run() {
   try {
     for (ran_ = 0; ran_ < kernels_.size(); ++ran_) {
+      if (ran_ > 0 || !has_first_) align_inputs();
       if (!kernels_[ran_].reads_views && has_views_ && views_.empty()) copy_views();
       if (run_kernel(kernels_[ran_])) break;
     }
-    if (!views_.empty()) site_.inputs = std::move(views_);
-    views_.clear();
+    put_views_back();
     if (ran_ < kernels_.size()) return;
     ran_ = 0;
     fail(ErrorKind::unsupported, call_->op, ": no implementation takes these extents");
   } catch (Error& error) {
-    if (!views_.empty()) site_.inputs = std::move(views_);
-    views_.clear();
+    put_views_back();
     if (node_ >= 0) error.add_note(text("at node '", image_->nodes[size_t(node_)].name, "'"));
     throw;
+  } catch (const std::bad_alloc&) {
+    put_views_back();
+    std::vector<TensorType> types;
+    for (const Tensor& result : site_.results) types.push_back(result.type());
+    Error error(ErrorKind::out_of_memory,
+                text(call_->op, ": the host has no memory to compute ", joined(types)));
+    if (node_ >= 0) error.add_note(text("at node '", image_->nodes[size_t(node_)].name, "'"));
+    throw error;
   }
+}
+
+void PreparedCall::put_views_back() {
+  if (!views_.empty()) site_.inputs = std::move(views_);
+  views_.clear();
 }
 
 bool PreparedCall::run_kernel(Kernel& kernel) {

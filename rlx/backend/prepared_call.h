@@ -26,6 +26,8 @@ class PreparedCall {
   void place(const image::Cells& cells, const Find& value, const Find& target);
   // Runs the first implementation that does not refuse. Errors name the node.
   void run();
+  // Lets go of the operands and results: to be placed again before it runs.
+  void forget();
   // The extents that the results tell; an Error where a result is not as large as its value.
   // True where cells were told.
   bool tell(image::Cells& cells) const;
@@ -47,12 +49,15 @@ class PreparedCall {
   };
   void make_aside(const image::Image& image, const image::Implementations& implementations);
   void copy_views();
+  void align_inputs();
+  void put_views_back();
   bool run_kernel(Kernel& kernel);
   bool run_aside(Kernel& kernel);
   const image::Image* image_ = nullptr;
   const image::Call* call_ = nullptr;
   int32_t node_ = -1;
   std::vector<Kernel> kernels_;
+  bool has_first_ = false;  // kernels_[0] is of the first implementation there is
   size_t ran_ = 0;
   image::CallSite site_;
   bool has_views_ = false;

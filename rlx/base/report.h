@@ -42,6 +42,7 @@ struct RunReport {
   std::vector<HostStepReport> host_steps;  // and reads that steer the run
   int64_t slots = 0, peak_bytes = 0;
   int64_t weight_bytes = 0, state_bytes = 0;
+  int64_t packed_bytes = 0;  // weights in the order of kernels, of all programs of the device
   std::vector<CacheReport> caches;
   std::vector<std::string> restored_states;  // from their snapshots, since the device was lost
   Counters counters;                         // of this run alone

@@ -4,7 +4,9 @@
 
 namespace rlx {
 
-TextStream::TextStream() { out_.imbue(std::locale::classic()); }
+TextStream::TextStream() {
+  if (out_.getloc() != std::locale::classic()) out_.imbue(std::locale::classic());
+}
 TextStream::~TextStream() = default;
 std::string TextStream::str() const { return out_.str(); }
 

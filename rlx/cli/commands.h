@@ -60,6 +60,7 @@ void add_devices_command(CLI::App& app, Context& context);
 void add_compare_command(CLI::App& app, Context& context);
 void add_demo_command(CLI::App& app, Context& context);
 void add_ops_command(CLI::App& app, Context& context);
+void add_quantise_command(CLI::App& app, Context& context);
 void add_conformance_command(CLI::App& app, Context& context);
 
 }  // namespace rlx::cli

@@ -107,15 +107,16 @@ void print_steps(const Explanation& found, Context& context) {
 
 void print_totals(const Explanation& found, Context& context) {
   Work all;
-  size_t once = 0;
-  for (const ExplainedStep& step : found.steps) step.once ? void(++once) : void(all += step.work);
+  size_t steps = 0;
+  for (const ExplainedStep& step : found.steps)
+    if (!step.once) all += step.work, ++steps;
   const auto bytes = [](const Work& work) {
     return text(bytes_text(work.read), " read, ", bytes_text(work.written), " written, ",
                 flops_text(work.flops), "FLOP");
   };
   context.out << context.bold("on " + found.device) << "  " << found.steps_before
-              << " steps without passes, " << found.image.run.size() << " with them, and "
-              << found.image.once.size() << " when it is prepared\n"
+              << " steps without passes, " << steps << " with them, and " << found.image.once.size()
+              << " when it is prepared\n"
               << "  as it was: " << bytes(found.work_before) << "\n  as it is:  " << bytes(all)
               << '\n';
   if (!found.unbound.empty())

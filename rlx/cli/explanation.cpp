@@ -84,6 +84,18 @@ int64_t unfused_bytes(const Node& node, const Work& work, const SymbolValues& sy
   return bytes;
 }
 
+// Jumps and bindings take none, nor does a copy to where the elements are already.
+bool takes_time(const image::Step& step, const image::Image& image) {
+  if (const auto* copy = std::get_if<image::Copy>(&step.what)) {
+    const auto place = [&](const image::Operand& operand) {
+      return image.values[static_cast<size_t>(operand.value)].place;
+    };
+    return place(copy->source) != place(copy->target);
+  }
+  return !std::holds_alternative<image::Bind>(step.what) &&
+         !std::holds_alternative<image::Jump>(step.what);
+}
+
 class StepExplainer {
  public:
   explicit StepExplainer(Explanation& found)
@@ -106,7 +118,9 @@ class StepExplainer {
       explained.unfused_bytes = explained.work.read + explained.work.written;
       const bool computes = std::holds_alternative<image::Dispatch>(step.what) ||
                             std::holds_alternative<image::Call>(step.what);
-      if (computes && step.node >= 0 && told.insert(step.node).second) add_node(explained);
+      explained.outer = outer_node(step.node);
+      if (computes && explained.outer >= 0 && told.insert(explained.outer).second)
+        add_node(explained);
       found_.steps.push_back(std::move(explained));
     }
   }
@@ -119,11 +133,11 @@ class StepExplainer {
       return found_.image.kernels[static_cast<size_t>(kernel)].name;
     }
     if (const auto* call = std::get_if<image::Call>(&step.what)) return call->op;
+    if (!takes_time(step, found_.image)) return "";
     if (std::holds_alternative<image::Copy>(step.what)) return "copy";
     if (std::holds_alternative<image::Clear>(step.what)) return "clear";
     if (std::holds_alternative<image::Write>(step.what)) return "write";
-    if (std::holds_alternative<image::Fetch>(step.what)) return "fetch";
-    return "";
+    return "fetch";
   }
 
   void add_bytes(const image::Step& step, ExplainedStep& explained) const {
@@ -149,8 +163,20 @@ class StepExplainer {
     explained.shape = text(name(value.dtype), '[', joined(dims), ']');
   }
 
+  // The node of the graph itself: for a step of a body, which is called "holder/node", the holder.
+  int outer_node(int node) const {
+    const auto size = static_cast<int>(found_.after.nodes().size());
+    if (node < size) return node;
+    const std::string& name = found_.image.nodes[static_cast<size_t>(node)].name;
+    for (int at = 0; at < size; ++at) {
+      const Node& holder = found_.after.node(at);
+      if (has_body(holder) && name.rfind(holder.name + "/", 0) == 0) return at;
+    }
+    return -1;
+  }
+
   void add_node(ExplainedStep& explained) const {
-    const Node& node = found_.after.node(explained.node);
+    const Node& node = found_.after.node(explained.outer);
     const Work work = work_of(found_.after, node, found_.symbols);
     explained.work.flops = work.flops;
     if (is_group(node)) explained.unfused_bytes = unfused_bytes(node, work, found_.symbols);
@@ -220,7 +246,8 @@ Explanation explain(const Graph& graph, const CompileOptions& options, const Inp
   StepExplainer explainer(found);
   explainer.explain(found.image.once, true);
   explainer.explain(found.image.run, false);
-  found.steps_before = detail::build_image(graph, traits, {{options.choices}, false}).run.size();
+  const image::Image before = detail::build_image(graph, traits, {{options.choices}, false});
+  for (const image::Step& step : before.run) found.steps_before += takes_time(step, before);
   const MatchGraph known(graph);
   for (size_t at = 0; at < graph.nodes().size(); ++at) {
     const Node& node = graph.nodes()[at];
@@ -250,7 +277,7 @@ nlohmann::ordered_json explanation_json(const Explanation& found, const std::str
   }
   for (const ExplainedStep& step : found.steps)
     steps.push_back({{"what", step.what},
-                     {"node", step.node},
+                     {"node", step.outer},
                      {"kernel", step.kernel},
                      {"once", step.once},
                      {"shape", step.shape},

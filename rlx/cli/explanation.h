@@ -21,7 +21,8 @@ struct PassChanges {
 
 struct ExplainedStep {
   std::string what;  // an op of the host, a kernel, or copy, clear and the like
-  int node = -1;     // of the graph after the passes
+  int node = -1;     // of the image
+  int outer = -1;    // of the graph after the passes: the node, or the one that holds its body
   int kernel = -1;   // of the image
   bool once = false;
   std::string shape;  // of what it writes

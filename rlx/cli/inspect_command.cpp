@@ -78,7 +78,8 @@ void print_memory(const Inspection& found, bool slots, Context& context) {
   for (const auto& [name, range] : found.planned_for)
     sizes.push_back(text(name, " = ", range.high));
   context.out << context.bold("memory") << "   " << found.plan.slot_bytes.size() << " slots, "
-              << bytes_text(found.plan.peak_bytes) << " at the peak; weights and constants "
+              << bytes_text(found.plan.peak_bytes) << " at the peak, of which "
+              << bytes_text(found.plan.live_bytes) << " are alive at once; weights and constants "
               << bytes_text(found.device_weight_bytes);
   if (found.once_steps > 0)
     context.out << ", computed once " << bytes_text(found.once_bytes) << " of "

@@ -144,6 +144,7 @@ nlohmann::ordered_json inspection_json(const Inspection& found) {
           {"memory",
            {{"slots", found.plan.slot_bytes},
             {"peak_bytes", found.plan.peak_bytes},
+            {"live_bytes", found.plan.live_bytes},
             {"weight_bytes", found.device_weight_bytes},
             {"once_bytes", found.once_bytes},
             {"once_source_bytes", found.once_source_bytes},

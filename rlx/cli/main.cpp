@@ -38,6 +38,7 @@ void add_commands(CLI::App& app, Context& context) {
   add_bench_command(app, context);
   add_compile_command(app, context);
   add_convert_command(app, context);
+  add_quantise_command(app, context);
   add_compare_command(app, context);
   add_devices_command(app, context);
   add_ops_command(app, context);

@@ -81,6 +81,7 @@ void print_report(const Measured& measured, std::ostream& out) {
   out << "  memory: " << report.slots << " slots, " << bytes_text(report.peak_bytes)
       << " at the peak";
   if (report.weight_bytes > 0) out << ", weights " << bytes_text(report.weight_bytes);
+  if (report.packed_bytes > 0) out << ", packed " << bytes_text(report.packed_bytes);
   if (report.state_bytes > 0) out << ", state " << bytes_text(report.state_bytes);
   out << "\n  pipelines compiled: " << measured.total.pipelines << ", in this run " << run.pipelines
       << "; plans made: " << measured.total.plans << ", in this run " << run.plans << '\n';
@@ -126,6 +127,7 @@ nlohmann::ordered_json report_json(const Measured& measured) {
           {"slots", report.slots},
           {"peak_bytes", report.peak_bytes},
           {"weight_bytes", report.weight_bytes},
+          {"packed_bytes", report.packed_bytes},
           {"state_bytes", report.state_bytes},
           {"caches", std::move(caches)},
           {"restored_states", report.restored_states},

@@ -10,6 +10,20 @@
 namespace rlx {
 namespace {
 
+// Are a few elements seen from the first to the last of a large value?
+bool spans_too_much(const Operand& operand, const DeviceTraits& traits) {
+  Dim span = 1;
+  for (size_t d = 0; d < operand.shape.size(); ++d) {
+    const Dim reach = (operand.shape[d] - 1) * operand.layout.strides[d];
+    if (!reach.is_number()) return false;
+    span = span + (reach.number() < 0 ? Dim(0) - reach : reach);
+  }
+  const Dim& first = operand.layout.offset;
+  const bool from_start = first.is(0) && operand.contiguous();  // perhaps all of a value
+  return bytes_of(operand.dtype, span, traits).number() >
+         traits.max_binding_bytes - (from_start ? 0 : traits.storage_alignment);
+}
+
 // Splits the elements where an operand is too large to bind whole. False where that cannot be done:
 // the executor then says which tensor is too large.
 bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
@@ -20,7 +34,8 @@ bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
   std::vector<size_t> large;
   for (size_t i = 0; i < dispatch.operands.size(); ++i) {
     nest.push_back(dispatch.operands[i]);
-    if (!fits_binding(nest[i].dtype, nest[i].shape, traits)) large.push_back(i);
+    if (!fits_binding(nest[i].dtype, nest[i].shape, traits) || spans_too_much(nest[i], traits))
+      large.push_back(i);
   }
   // The nest of a region that reshapes on its way has no one shape to cut.
   const bool one_shape = std::all_of(nest.begin(), nest.end(), [&](const Operand& operand) {

@@ -432,6 +432,7 @@ std::optional<Dims> permuted_strides(const Node& node) {
   const Dims whole = strides_of(result);
   Dims strides(shape.size(), Dim(0));
   for (size_t d = 0; d < shape.size(); ++d) {
+    if (shape[d].is(1)) continue;  // it lies anywhere
     const auto at = std::find(layout->strides.begin(), layout->strides.end(), marked.strides[d]);
     const auto axis = static_cast<size_t>(at - layout->strides.begin());
     if (axis == result.size() || !(result[axis] == shape[d])) return std::nullopt;

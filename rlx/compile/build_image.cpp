@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rlx/codegen/render.h"
+#include "rlx/compile/drop_unused.h"
 #include "rlx/compile/run_once.h"
 #include "rlx/compile/share_places.h"
 #include "rlx/image/uses.h"
@@ -46,6 +47,7 @@ class Assembly {
     for (FlatStep& flat : once) image_.once.push_back(finished(flat));
     for (FlatStep& flat : run) image_.run.push_back(finished(flat));
     image_.numbers = numbers_.finish();
+    drop_unused(image_);
     note_planned();
     return std::move(image_);
   }
@@ -146,11 +148,14 @@ class Assembly {
         if (operand.value == pair.to) operand.access = Access::read_write;
       }
     }
-    numbers_.set(kShard, 0);
-    if (!dispatch.repeat.is(1)) {
-      made.shard = numbers_.rename(kShard);
+    if (dispatch.repeat.is(1)) {
+      numbers_.set(kShard, numbers_.of(Dim(0)));
+    } else {
+      // One cell counts the shards of all dispatches: those that are cut alike share instructions.
+      if (shard_ == kNone) shard_ = numbers_.new_symbol(kShard);
+      numbers_.set(kShard, shard_);
+      made.shard = shard_;
       made.repeat = numbers_.of(dispatch.repeat);
-      made.segment = numbers_.segment({made.shard});
     }
     const RenderedKernel rendered = render(dispatch, traits_);
     size_t next = 0;
@@ -168,7 +173,19 @@ class Assembly {
       made.choices.back().guard = numbers_.of(each.guard);
     }
     made.choices.push_back(choice_of(rendered, dispatch.workgroups));
+    if (made.shard != kNone) made.segment = numbers_.segment({made.shard}, numbers_of(made));
     return std::move(flat.step);
+  }
+
+  static std::vector<Number> numbers_of(const image::Dispatch& dispatch) {
+    std::vector<Number> numbers;
+    for (const image::Bound& bound : dispatch.operands)
+      numbers.insert(numbers.end(), {bound.first, bound.bytes});
+    for (const image::Choice& choice : dispatch.choices) {
+      numbers.insert(numbers.end(), {choice.guard, choice.workgroups});
+      for (const image::Choice::Word& word : choice.words) numbers.push_back(word.number);
+    }
+    return numbers;
   }
 
   static Dispatch with(const Alternative& alternative, Dispatch dispatch) {
@@ -263,6 +280,7 @@ class Assembly {
   const Lowered& lowered_;
   const DeviceTraits& traits_;
   NumbersBuilder numbers_;
+  Number shard_ = kNone;
   std::vector<int64_t> bytes_;  // by value; a large number where only a run knows
   std::map<std::string, int32_t> kernels_;
   Image image_;

@@ -7,10 +7,11 @@
 #include "rlx/codegen/elementwise.h"
 #include "rlx/codegen/host_group.h"
 #include "rlx/codegen/scalar_formula.h"
-#include "rlx/codegen/shards.h"
+#include "rlx/compile/bind_steps.h"
 #include "rlx/compile/instantiate.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/lower/host_values.h"
+#include "rlx/ops/words.h"
 
 namespace rlx::detail {
 namespace {
@@ -20,20 +21,30 @@ constexpr auto kIfOperandsAre = CallTraits::ChannelsLast::if_operands_are;
 class Lowering {
  public:
   Lowering(const Graph& graph, const DeviceTraits& traits, const LowerOptions& options)
-      : traits_(traits), options_(options), fresh_symbols_(graph.data()->fresh_symbols) {
+      : traits_(traits),
+        options_(options),
+        fresh_symbols_(graph.data()->fresh_symbols),
+        emission_(lowered_, traits, options.strict) {
     lowered_.bounds = graph.symbols();
-    for (const Node& node : graph.nodes()) lowered_.nodes.push_back({node.op->name, node.name});
   }
 
-  // Lowers a graph's nodes; `inputs` stands for its inputs when it is a body.
-  std::vector<Operand> lower(const Graph& graph, const std::vector<Operand>* inputs, Steps& steps) {
+  // Lowers a graph's nodes. When it is a body, `inputs` stands for its inputs and its nodes are
+  // reported as parts of the one that holds it: "loop/add".
+  std::vector<Operand> lower(const Graph& graph, const std::vector<Operand>* inputs,
+                             const std::string& holder, Steps& steps) {
     const bool is_body = inputs != nullptr;
-    Scope scope{graph, host_only_nodes(graph, is_body), bindable_nodes(graph, is_body), {}, {}, {}};
+    const int first_node = static_cast<int>(lowered_.nodes.size());
+    for (const Node& node : graph.nodes())
+      lowered_.nodes.push_back({node.op->name, holder + node.name});
+    Scope scope{
+        graph, host_only_nodes(graph, is_body), bindable_nodes(graph, is_body), first_node, {}, {},
+        {}};
     const std::string around = running_;
     if (is_body) running_ = running_symbol(bodies_.size() - 1);
     note_rules(graph, running_);
     // The passes have left out what a graph does not need, but not what its bodies do not.
     const std::vector<bool> live = live_nodes(graph);
+    if (!is_body) note_words(graph);
     size_t next_input = 0;
     for (size_t at = 0; at < graph.nodes().size(); ++at) {
       const Node& node = graph.nodes()[at];
@@ -47,6 +58,10 @@ class Lowering {
         continue;
       }
       if (scope.host_only[at]) continue;
+      if (!is_body && passes_words_on_[at]) {
+        operands.push_back(operand_of(scope, node.inputs[0], steps));
+        continue;
+      }
       try {
         operands = lower_node(scope, static_cast<int>(at), steps);
       } catch (Error& error) {
@@ -60,7 +75,7 @@ class Lowering {
       outputs.push_back(operand_of(scope, output.value, steps));
     for (const StateUpdate& update : graph.updates()) {
       const ValueId state = operand_of(scope, update.state, steps).value;
-      const ValueId next = contiguous(operand_of(scope, update.next, steps), steps).value;
+      const ValueId next = emission_.contiguous(operand_of(scope, update.next, steps), steps).value;
       lowered_.updates.push_back({state, next});
     }
     return outputs;
@@ -68,19 +83,19 @@ class Lowering {
 
   Lowered finish(const Graph& graph) {
     Steps steps;
-    const std::vector<Operand> outputs = lower(graph, nullptr, steps);
+    const std::vector<Operand> outputs = lower(graph, nullptr, "", steps);
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorType& type = graph.outputs()[i].value.type();
-      lowered_.outputs.push_back({graph.outputs()[i].name,
-                                  before_updates(contiguous(outputs[i], steps).value, steps),
-                                  type});
+      lowered_.outputs.push_back(
+          {graph.outputs()[i].name,
+           before_updates(emission_.contiguous(outputs[i], steps).value, steps), type});
     }
     for (Lowered::Update& update : lowered_.updates)
       if (update.next != update.state) update.next = before_updates(update.next, steps);
     for (const Lowered::Update& update : lowered_.updates)
       steps.add(Copy{update.next, update.state});
     lowered_.steps = std::move(steps);
-    lower_bind_steps(graph);
+    add_bind_steps(graph, lowered_, emission_);
     return std::move(lowered_);
   }
 
@@ -92,7 +107,7 @@ class Lowering {
                     [&](const Lowered::Update& update) { return update.state == value; });
     if (!overwritten) return value;
     const LoweredValue state = lowered_.values[size_t(value)];
-    const ValueId kept = make_value(ValueKind::temporary, state.name, state.type);
+    const ValueId kept = emission_.make_value(ValueKind::temporary, state.name, state.type);
     steps.add(Copy{value, kept});
     return kept;
   }
@@ -100,14 +115,32 @@ class Lowering {
   struct Scope {
     const Graph& graph;
     std::vector<bool> host_only, bindable;
+    int first_node;                              // of Lowered::nodes
     std::vector<std::vector<Operand>> operands;  // by node and result
     std::set<std::pair<int, int>> fetched;
     std::vector<std::pair<Operand, Operand>> copies;  // of views, and where they are
   };
 
-  ValueId make_value(ValueKind kind, const std::string& name, const TensorType& type) {
-    lowered_.values.push_back({kind, name, type, {}, false});
-    return static_cast<ValueId>(lowered_.values.size()) - 1;
+  // 64-bit integers in two words come and leave as the host has them: an input that is read as
+  // words alone, and words that are outputs and nothing else, need no step.
+  void note_words(const Graph& graph) {
+    passes_words_on_.assign(graph.nodes().size(), false);
+    is_in_words_.assign(graph.nodes().size(), false);
+    if (traits_.on_host()) return;
+    std::vector<bool> entering(graph.nodes().size(), false), read(entering);
+    for (const Node& node : graph.nodes())
+      for (const Value& input : node.inputs)
+        if (input.present()) (is_words_entering(node) ? entering : read)[size_t(input.node)] = true;
+    std::vector<bool> leaving(graph.nodes().size(), false);
+    for (const GraphOutput& output : graph.outputs()) leaving[size_t(output.value.node)] = true;
+    for (const StateUpdate& update : graph.updates()) read[size_t(update.next.node)] = true;
+    for (size_t at = 0; at < graph.nodes().size(); ++at) {
+      const Node& node = graph.nodes()[at];
+      is_in_words_[at] =
+          is_input(node) && entering[at] && !read[at] && !leaving[at] && !node.host_values[0];
+      passes_words_on_[at] = (is_words_leaving(node) && leaving[at] && !read[at]) ||
+                             (is_words_entering(node) && is_in_words_[size_t(node.inputs[0].node)]);
+    }
   }
 
   // What must hold, and what symbols stand for, wherever the nodes run.
@@ -119,10 +152,6 @@ class Lowering {
     }
   }
 
-  static Operand whole(ValueId value, const TensorType& type) {
-    return {value, type, Access::read};
-  }
-
   // A source's value, unless only the host needs it; what a user may name is listed all the same.
   void take_source(Scope& scope, size_t at) {
     const Node& node = scope.graph.nodes()[at];
@@ -132,10 +161,12 @@ class Lowering {
                              : is_weight(node) ? ValueKind::weight
                              : is_state(node)  ? ValueKind::state
                                                : ValueKind::constant;
-      source.value = make_value(kind, node.name, node.types[0]);
+      const bool in_words = is_input(node) && is_in_words_[at];
+      const TensorType type = in_words ? words_type(node.types[0]) : node.types[0];
+      source.value = emission_.make_value(kind, node.name, type);
       if (const Tensor* tensor = is_state(node) ? initial_of(node) : tensor_of(node))
         lowered_.values.back().source = *tensor;
-      scope.operands[at].push_back(whole(source.value, node.types[0]));
+      scope.operands[at].push_back(Emission::whole(source.value, type));
     }
     if (is_input(node)) {
       const std::optional<HostValue>& host = node.host_values[0];
@@ -148,75 +179,6 @@ class Lowering {
     }
   }
 
-  // The host's own copy of a value, in the steps that bind a run.
-  ValueId host_value(const TensorType& type, const std::string& name) {
-    const ValueId value = make_value(ValueKind::temporary, name, type);
-    lowered_.values.back().on_host = true;
-    return value;
-  }
-
-  // Shape arithmetic that expressions cannot say: calls on the host, whose results bind symbols.
-  void lower_bind_steps(const Graph& graph) {
-    const std::vector<bool> bindable = bindable_nodes(graph);
-    std::map<std::pair<int, int>, ValueId> made;
-    const auto operand = [&](const Value& input) -> Operand {
-      if (!input.present()) return {};
-      const auto [at, added] = made.emplace(std::pair(input.node, input.result), -1);
-      if (!added) return whole(at->second, input.type());
-      const Node& node = input.producer();
-      const auto& host = node.host_values[size_t(input.result)];
-      if (is_input(node)) {
-        at->second = input_on_host(node.name);
-      } else if (const Tensor* tensor = tensor_of(node)) {
-        at->second = host_value(input.type(), node.name);
-        lowered_.values.back().kind = ValueKind::constant;
-        lowered_.values.back().source = *tensor;
-      } else if (host) {  // known as expressions only
-        at->second = host_value(input.type(), node.name);
-        add(Write{at->second, {host->elements.begin(), host->elements.end()}}, input.node,
-            lowered_.bind);
-      }
-      return whole(at->second, input.type());
-    };
-    for (const int at : nodes_to_evaluate(graph, bindable)) {
-      const Node& node = graph.node(at);
-      const bool told = std::all_of(node.host_values.begin(), node.host_values.end(),
-                                    [](const auto& host) { return host && !host->own_symbols; });
-      if (told) continue;  // as expressions, which are written where a call reads them
-      Call call{node.op->name, node.attrs, {}, {}, ""};
-      call.version = node.op->version;
-      bool at_hand = true;
-      for (const Value& input : node.inputs) {
-        call.inputs.push_back(operand(input));
-        at_hand &= !input.present() || call.inputs.back().value >= 0;
-      }
-      if (!at_hand) continue;  // a step of the run will tell
-      for (size_t r = 0; r < node.types.size(); ++r) {
-        const ValueId value = host_value(node.types[r], node.name);
-        made[{at, static_cast<int>(r)}] = value;
-        call.results.push_back(value);
-      }
-      const std::vector<ValueId> results = call.results;
-      add(std::move(call), at, lowered_.bind);
-      for (size_t r = 0; r < results.size(); ++r)
-        if (const auto& host = node.host_values[r]; host && host->own_symbols)
-          add(Fetch{results[r], node.types[r].dtype, host->elements, ""}, at, lowered_.bind);
-    }
-  }
-
-  // An input that only the host reads has a value all the same, of which a device sees nothing.
-  ValueId input_on_host(const std::string& name) {
-    for (Lowered::Source& input : lowered_.inputs) {
-      if (input.name != name) continue;
-      if (input.value < 0) {
-        input.value = host_value(input.type, name);
-        lowered_.values.back().kind = ValueKind::input;
-      }
-      return input.value;
-    }
-    return -1;
-  }
-
   // A value as an operand; one that only the binding knows is written to the device here.
   Operand operand_of(Scope& scope, Value value, Steps& steps) {
     auto& known = scope.operands[size_t(value.node)];
@@ -226,11 +188,14 @@ class Lowering {
     const auto& host = node.host_values[size_t(value.result)];
     require(host.has_value(), node.op->name, ": the value of '", node.name,
             "' is not known on the host");
-    const Operand to = whole(make_value(ValueKind::result, node.name, value.type()), value.type());
+    const Operand to = Emission::whole(
+        emission_.make_value(ValueKind::result, node.name, value.type()), value.type());
     if (traits_.on_host())
-      add(Write{to.value, {host->elements.begin(), host->elements.end()}}, value.node, steps);
+      Emission::add(Write{to.value, {host->elements.begin(), host->elements.end()}},
+                    scope.first_node + value.node, steps);
     else
-      emit(write_host_value(*host, to, traits_), value.node, steps);
+      emission_.emit(Steps(write_host_value(*host, to, traits_)), scope.first_node + value.node,
+                     steps);
     known.resize(std::max(known.size(), size_t(value.result) + 1), Operand{});
     return known[size_t(value.result)] = to;
   }
@@ -241,111 +206,11 @@ class Lowering {
     const auto& host = value.producer().host_values[size_t(value.result)];
     if (!host || !host->own_symbols || !scope.fetched.emplace(value.node, value.result).second)
       return;
-    const Operand operand = contiguous(operand_of(scope, value, steps), steps);
+    const Operand operand = emission_.contiguous(operand_of(scope, value, steps), steps);
     Fetch step{operand.value, value.dtype(), host->elements,
                text(reader.op->name, " needs the values of '", value.producer().name, "'")};
-    add(std::move(step), value.node, steps);
+    Emission::add(std::move(step), scope.first_node + value.node, steps);
   }
-
-  template <class S>
-  static void add(S step, int node, Steps& steps) {
-    steps.add(std::move(step));
-    steps.list.back().node = node;
-  }
-
-  // The operand as a whole value: a copy where it is a view, or only the first part of one.
-  Operand contiguous(const Operand& operand, Steps& steps) {
-    const Dims& whole_shape = lowered_.values[size_t(operand.value)].type.shape;
-    if (operand.contiguous() && count(operand.shape) == count(whole_shape)) return operand;
-    const TensorType type{operand.dtype, operand.shape};
-    Operand copy = whole(make_value(ValueKind::temporary,
-                                    lowered_.values[size_t(operand.value)].name + ".copy", type),
-                         type);
-    emit(copy_steps(operand, copy), -1, steps);
-    return copy;
-  }
-
-  Steps copy_steps(const Operand& from, const Operand& to) const {
-    if (traits_.on_host()) return Copy{from.value, to.value, from, to};
-    return copy_view(from, to, traits_);
-  }
-
-  // Of a value too large to bind whole, a view of a small part binds only that part.
-  void bind_part(Operand& operand) const {
-    if (operand.access != Access::read || operand.window || operand.atomic) return;
-    const TensorType& whole = lowered_.values[size_t(operand.value)].type;
-    if (fits_binding(whole.dtype, whole.shape, traits_)) return;
-    Dim first = operand.layout.offset, last = first;
-    for (size_t d = 0; d < operand.shape.size(); ++d) {
-      const Dim& stride = operand.layout.strides[d];
-      Dim& end = runs_backwards(stride) ? first : last;
-      end = end + (operand.shape[d] - 1) * stride;
-    }
-    const Dim bytes = bytes_of(operand.dtype, last - first + 1, traits_);
-    if (bytes.range({}).high <= traits_.max_binding_bytes - traits_.storage_alignment)
-      operand.window = {first, last - first + 1};
-  }
-
-  // A kernel stores element by element; a packed result gets a temporary and a packing step.
-  void emit(Dispatch dispatch, int node, Steps& steps) {
-    std::vector<Dispatch> packing;
-    for (Operand& operand : dispatch.operands) {
-      const bool ends_here =
-          std::any_of(dispatch.in_place.begin(), dispatch.in_place.end(),
-                      [&](const InPlace& pair) { return pair.from == operand.value; });
-      if (!ends_here) bind_part(operand);
-      if (operand.access == Access::read || dispatch.writes_words ||
-          !is_packed(operand.dtype, traits_))
-        continue;
-      require(operand.access == Access::write, dispatch.kernel.name, ": cannot update packed ",
-              operand.dtype, " in place");
-      const TensorType wide{unpacked(operand.dtype), operand.shape};
-      Operand temporary =
-          whole(make_value(ValueKind::temporary, dispatch.kernel.name + ".wide", wide), wide);
-      Operand packed = operand;
-      packed.window.reset();  // it was the wide result's, of which there are more bytes
-      packing.push_back(copy_view(temporary, packed, traits_));
-      operand.value = temporary.value;
-      operand.dtype = wide.dtype;
-    }
-    node = reported(node);
-    dispatch.flag_code = node + 1;
-    if (dispatch.flags_errors && lowered_.flag < 0)
-      lowered_.flag = make_value(ValueKind::flag, "error flag", {DType::u32, {4}});
-    add(std::move(dispatch), node, steps);
-    for (Dispatch& pack : packing) add(std::move(pack), node, steps);
-  }
-
-  void emit(Steps more, int node, Steps& steps) {
-    for (Step& step : more.list) {
-      if (auto* dispatch = std::get_if<Dispatch>(&step.what)) {
-        emit(std::move(*dispatch), step.node < 0 ? node : step.node, steps);
-        continue;
-      }
-      set_node(step, reported(node));
-      if (const auto* call = std::get_if<Call>(&step.what)) check_strict(call->op, call->reason);
-      steps.list.push_back(std::move(step));
-    }
-  }
-
-  // Steps of bodies too are known by the node that holds them.
-  static void set_node(Step& step, int node) {
-    if (step.node < 0) step.node = node;
-    const auto set_all = [&](Steps& steps) {
-      for (Step& inner : steps.list) set_node(inner, node);
-    };
-    if (auto* branch = std::get_if<If>(&step.what))
-      set_all(branch->then), set_all(branch->otherwise);
-    if (auto* loop = std::get_if<Loop>(&step.what)) set_all(loop->body);
-  }
-
-  void check_strict(const std::string& op, const std::string& reason) const {
-    if (options_.strict && !traits_.on_host() && !reason.empty())
-      fail(ErrorKind::unsupported, op, ": would run on the host: ", reason);
-  }
-
-  // A body's steps are known to the report and the error flag by the node that holds the body.
-  int reported(int node) const { return body_of_ >= 0 ? body_of_ : node; }
 
   // Why a node cannot run on this device; empty when it can.
   std::string host_reason(const Node& node) const {
@@ -406,8 +271,9 @@ class Lowering {
 
     std::vector<Operand> results;
     for (size_t r = 0; r < node.types.size(); ++r)
-      results.push_back(whole(
-          make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name, node.types[r]),
+      results.push_back(Emission::whole(
+          emission_.make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name,
+                               node.types[r]),
           node.types[r]));
     const auto call = [&](const std::string& why) {
       return call_of(scope, at, inputs, results, why);
@@ -426,7 +292,7 @@ class Lowering {
           gives_channels_last({.channels_last = kIfOperandsAre}, node.types[0].shape, inputs);
       if (follows) {
         put_channels_last(0);
-        emit(tile_call(node, inputs, results[0]), at, steps);
+        emission_.emit(tile_call(node, inputs, results[0]), scope.first_node + at, steps);
         return results;
       }
       if (node.types[0].dtype == DType::f32 &&
@@ -434,7 +300,7 @@ class Lowering {
         put_channels_last(0);
     }
     if (native || !reason.empty()) {
-      emit(call(reason), at, steps);
+      emission_.emit(call(reason), scope.first_node + at, steps);
       return results;
     }
     const LowerSite site{
@@ -444,13 +310,13 @@ class Lowering {
         inputs,
         results,
         [&](const TensorType& type) {
-          return make_value(ValueKind::temporary, node.name + ".temporary", type);
+          return emission_.make_value(ValueKind::temporary, node.name + ".temporary", type);
         },
         [&](const GraphPtr& body, const std::vector<Operand>& operands,
             const std::optional<Dim>& iteration) {
-          return lower_body(*body, operands, iteration, at);
+          return lower_body(*body, operands, iteration, scope.first_node + at);
         },
-        [&](const Operand& from, const Operand& to) { return copy_steps(from, to); },
+        [&](const Operand& from, const Operand& to) { return emission_.copy_steps(from, to); },
         call,
         [&](const GraphPtr& body) {
           bodies_.push_back(instantiate(*body, inputs, std::nullopt,
@@ -459,7 +325,7 @@ class Lowering {
           return bodies_.back();
         },
         put_channels_last};
-    emit(node.op->lower(site), at, steps);
+    emission_.emit(node.op->lower(site), scope.first_node + at, steps);
     return results;
   }
 
@@ -495,9 +361,10 @@ class Lowering {
     const Node& node = value.producer();
     const auto& host = node.host_values[size_t(value.result)];
     if (!host || known_or_none(scope, value).value >= 0) return operand_of(scope, value, steps);
-    const ValueId written = host_value(value.type(), node.name);
-    add(Write{written, {host->elements.begin(), host->elements.end()}}, value.node, steps);
-    return whole(written, value.type());
+    const ValueId written = emission_.make_host_value(value.type(), node.name);
+    Emission::add(Write{written, {host->elements.begin(), host->elements.end()}},
+                  scope.first_node + value.node, steps);
+    return Emission::whole(written, value.type());
   }
 
   // A view as a whole value, copied for its first reader.
@@ -507,7 +374,7 @@ class Lowering {
       if (view.value == operand.value && view.shape == operand.shape &&
           view.layout == operand.layout)
         return copy;
-    const Operand copy = contiguous(operand, steps);
+    const Operand copy = emission_.contiguous(operand, steps);
     scope.copies.emplace_back(operand, copy);
     return copy;
   }
@@ -524,17 +391,17 @@ class Lowering {
     const std::shared_ptr<Graph> graph =
         instantiate(body, inputs, iteration, text("body", index, '.'), fresh_symbols_);
     bodies_.push_back(graph);
-    const int outer = body_of_;
-    if (body_of_ < 0) body_of_ = node;
     LoweredBody lowered;
-    lowered.outputs = lower(*graph, &inputs, lowered.steps);
-    for (Operand& output : lowered.outputs) output = contiguous(output, lowered.steps);
+    lowered.outputs =
+        lower(*graph, &inputs, lowered_.nodes[size_t(node)].name + "/", lowered.steps);
+    for (Operand& output : lowered.outputs) output = emission_.contiguous(output, lowered.steps);
     Bind bind{running_symbol(index), Dim(1), symbols_of_bodies(index, first_symbol), true};
     const bool checked = std::any_of(graph->nodes().begin(), graph->nodes().end(),
                                      [](const Node& each) { return !each.checks.empty(); });
-    if (checked || !bind.forget.empty())
+    if (checked || !bind.forget.empty()) {
       lowered.steps.list.insert(lowered.steps.list.begin(), Step{std::move(bind), -1});
-    body_of_ = outer;
+      binds_.insert(index);
+    }
     return lowered;
   }
 
@@ -543,7 +410,7 @@ class Lowering {
     std::vector<std::string> symbols;
     for (int s = first_symbol; s < fresh_symbols_; ++s) symbols.push_back(text('s', s));
     for (size_t i = first; i < bodies_.size(); ++i) {
-      if (i > first) symbols.push_back(running_symbol(i));
+      if (binds_.count(i)) symbols.push_back(running_symbol(i));
       for (const Node& node : bodies_[i]->nodes())
         for (const std::optional<HostValue>& host : node.host_values)
           if (host && host->own_symbols)
@@ -556,10 +423,12 @@ class Lowering {
   const DeviceTraits& traits_;
   const LowerOptions& options_;
   int fresh_symbols_;
-  int body_of_ = -1;
-  std::string running_;  // the symbol of the body that is being lowered
+  std::string running_;                              // the symbol of the body that is being lowered
+  std::vector<bool> passes_words_on_, is_in_words_;  // nodes of the graph, see note_words
   std::vector<std::shared_ptr<const Graph>> bodies_;
+  std::set<size_t> binds_;  // the bodies that begin by telling that they run
   Lowered lowered_;
+  Emission emission_;
 };
 
 }  // namespace

@@ -50,6 +50,21 @@ TEST(MemoryPlan, AnElementwiseResultTakesThePlaceOfAnOperandThatEnds) {
   EXPECT_TRUE(faults(p).empty());
 }
 
+TEST(MemoryPlan, ALargeSlotIsLeftToALargeValue) {
+  Graph graph;
+  const auto made = [&](const char* name, int64_t extent) {
+    return softmax(graph.input(name, f32({extent})));
+  };
+  const Value a = made("a", 250), b = made("b", 120);
+  graph.output("first", sum(a, {}) + sum(b, {}));
+  const Value c = made("c", 150), d = made("d", 250);  // c would fit where a was
+  graph.output("second", sum(d, {}) + sum(c, {}));
+  const Planned p = planned(graph);
+  EXPECT_EQ(p.plan.live_bytes / 100, (250 + 150) * 4 / 100);
+  EXPECT_LE(p.plan.peak_bytes, p.plan.live_bytes + 16);
+  EXPECT_TRUE(faults(p).empty());
+}
+
 TEST(MemoryPlan, AValueReadLaterKeepsItsSlot) {
   Graph graph;
   const Value a = exp(graph.input("x", f32({8})));

@@ -29,10 +29,6 @@ Number NumbersBuilder::new_symbol(const std::string& name) {
   return cell;
 }
 
-Number NumbersBuilder::rename(const std::string& symbol) {
-  return symbols_[symbol] = new_symbol(symbol);
-}
-
 int32_t NumbersBuilder::number(int64_t value) {
   const auto [at, added] = constants_.emplace(value, kNone);
   if (added) {
@@ -78,21 +74,31 @@ Number NumbersBuilder::compute(Op op, Number a, Number b) {
   return at->second;
 }
 
-int32_t NumbersBuilder::segment(std::vector<Number> told) {
-  told_.push_back(std::move(told));
-  return static_cast<int32_t>(told_.size()) - 1;
+void NumbersBuilder::add_check(image::Check check) {
+  if (checks_.emplace(check.relation, check.a, check.b, check.guard).second)
+    numbers_.checks.push_back(std::move(check));
+}
+
+int32_t NumbersBuilder::segment(std::vector<Number> told, std::vector<Number> wanted) {
+  segments_.push_back({std::move(told), std::move(wanted)});
+  return static_cast<int32_t>(segments_.size()) - 1;
 }
 
 image::Numbers NumbersBuilder::finish() {
-  for (const std::vector<Number>& told : told_) {
+  for (const auto& [told, wanted] : segments_) {
     std::vector<bool> changed(size_t(numbers_.count), false);
+    std::vector<bool> needed(size_t(numbers_.count), wanted.empty());
     for (const Number cell : told) changed[size_t(cell)] = true;
+    for (const Number cell : wanted)
+      if (cell != kNone) needed[size_t(cell)] = true;
+    for (auto code = numbers_.code.rbegin(); code != numbers_.code.rend(); ++code)
+      if (needed[size_t(code->result)]) needed[size_t(code->a)] = needed[size_t(code->b)] = true;
     image::Segment segment;
     for (size_t i = 0; i < numbers_.code.size(); ++i) {
       const Instruction& code = numbers_.code[i];
       if (!changed[size_t(code.a)] && !changed[size_t(code.b)]) continue;
       changed[size_t(code.result)] = true;
-      segment.code.push_back(static_cast<int32_t>(i));
+      if (needed[size_t(code.result)]) segment.code.push_back(static_cast<int32_t>(i));
     }
     for (size_t i = 0; i < numbers_.checks.size(); ++i) {
       const image::Check& check = numbers_.checks[i];

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -21,13 +22,14 @@ class NumbersBuilder : private Dim::Builder {
   std::vector<image::Number> of(const std::vector<Dim>& dims);
   // The cell of a symbol that something tells; kNone where the symbol stands for an expression.
   image::Number told(const std::string& symbol);
-  // A symbol that means another cell from now on: each dispatch counts its own shards.
-  image::Number rename(const std::string& symbol);
-  void set(const std::string& symbol, int64_t value) { symbols_[symbol] = number(value); }
+  // A symbol that means this cell from now on.
+  void set(const std::string& symbol, image::Number cell) { symbols_[symbol] = cell; }
+  image::Number new_symbol(const std::string& name);
 
-  void add_check(image::Check check) { numbers_.checks.push_back(std::move(check)); }
-  // What depends on these cells; filled in by finish().
-  int32_t segment(std::vector<image::Number> told);
+  // One that says the same as another is left out.
+  void add_check(image::Check check);
+  // What depends on these cells, or only as much of it as leads to `wanted`; filled in by finish().
+  int32_t segment(std::vector<image::Number> told, std::vector<image::Number> wanted = {});
   image::Numbers finish();
 
  private:
@@ -38,7 +40,6 @@ class NumbersBuilder : private Dim::Builder {
   int32_t call(Dim::Function function, int32_t a, int32_t b) override;
 
   image::Number new_cell() { return numbers_.count++; }
-  image::Number new_symbol(const std::string& name);
   image::Number compute(image::Instruction::Op op, image::Number a, image::Number b);
 
   std::map<std::string, Dim> definitions_;
@@ -47,7 +48,11 @@ class NumbersBuilder : private Dim::Builder {
   std::map<int64_t, image::Number> constants_;
   std::map<std::string, image::Number> symbols_;
   std::map<std::tuple<image::Instruction::Op, image::Number, image::Number>, image::Number> known_;
-  std::vector<std::vector<image::Number>> told_;  // by segment
+  std::set<std::tuple<Relation, image::Number, image::Number, image::Number>> checks_;
+  struct Segment {
+    std::vector<image::Number> told, wanted;
+  };
+  std::vector<Segment> segments_;
 };
 
 }  // namespace rlx::detail

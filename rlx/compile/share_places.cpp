@@ -35,6 +35,20 @@ class Places {
         if (try_place(static_cast<int32_t>(at), pair)) break;
   }
 
+  // What a copy takes to another value, as at the end of a branch, is computed where it goes. Not
+  // in loops: there the other value may still be read by the next iteration.
+  void take_places_of_copies() {
+    for (size_t at = 0; at < steps_.size(); ++at) {
+      const auto* copy = std::get_if<image::Copy>(&steps_[at].step.what);
+      if (!copy || copy->source.is_view() || copy->target.is_view()) continue;
+      if (ends_[at] != static_cast<int32_t>(at)) continue;
+      const ValueId target = copy->target.value, root = place(copy->source.value);
+      if (may_go_to(target, root, static_cast<int32_t>(at)))
+        for (const ValueId value : std::vector<ValueId>(sharers_[size_t(root)]))
+          move(value, target);
+    }
+  }
+
   // Where all readers of a state are done before its next value is written, that is written there.
   void take_places_of_states() {
     for (const image::State& state : image_.states) {
@@ -65,6 +79,26 @@ class Places {
     left.erase(std::find(left.begin(), left.end(), value));
     place = to;
     sharers_[size_t(to)].push_back(value);
+  }
+
+  // Do all that share the place `root` end with the copy to `target` at step `at`, while nothing
+  // touches `target`?
+  bool may_go_to(ValueId target, ValueId root, int32_t at) const {
+    const image::Value &from = image_.values[size_t(root)], &to = image_.values[size_t(target)];
+    const bool same = from.bytes == to.bytes && from.on_host == to.on_host;
+    if (!same || !is_activation(from) || !is_activation(to) || to.place != target) return false;
+    int32_t first = at;
+    for (const ValueId value : sharers_[size_t(root)]) {
+      const Life& life = lives_[size_t(value)];
+      if (life.last > at || value == target) return false;
+      if (life.first >= 0) first = std::min(first, life.first);
+    }
+    if (steps_[size_t(first)].body != steps_[size_t(at)].body) return false;
+    for (int32_t step = first; step < at; ++step)
+      for (const auto* list : {&uses_[size_t(step)].reads, &uses_[size_t(step)].writes})
+        for (const ValueId value : *list)
+          if (place(value) == target) return false;
+    return true;
   }
 
   // Is a state read for the last time before `value` is written, or by the step that writes it, in
@@ -191,6 +225,7 @@ class Places {
 void share_places(FlatSteps& steps, image::Image& image) {
   Places places(steps, image);
   places.take_places_of_operands();
+  places.take_places_of_copies();
   places.take_places_of_states();
 }
 

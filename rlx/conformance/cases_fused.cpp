@@ -71,6 +71,14 @@ Values turned_region(const Values& in) {
   const Value before = tanh(in[0]) * in[1];
   return {before, sigmoid(transpose(before, {1, 0})) + abs(in[2])};
 }
+// An activation of the op itself comes before the residual.
+Values activated_product(const Values& in) {
+  return {linear(in[0], in[1], {}, "tanh", true) + in[2]};
+}
+Values activated_conv(const Values& in) {
+  const Attrs attrs{{"pads", Ints{1, 1, 1, 1}}, {"activation", std::string("relu")}};
+  return {in[0].apply(conv_op(), {in[0], in[1]}, attrs) + in[2]};
+}
 Values gathered(const Values& in) { return {gather(in[0], in[1]) * in[2]}; }
 
 }  // namespace
@@ -119,6 +127,17 @@ std::vector<OpCase> fused_cases() {
               "matmul, a residual in another order, f16", 8, turned),
       grouped({normal(f32({12, 20, 7})), normal(f32({7, 6})), normal(f32({2, 120, 6}))},
               "matmul, windows put back", 8, windows_back),
+      grouped({normal(f32({1, 3, 5, 7})), normal(f32({1, 3, 7, 4})), normal(f32({4}))},
+              "matmul, stored in another order, one batch", 8, merged_heads),
+      grouped({normal(f32({1, 5, 7})), normal(f32({7, 9})), normal(f32({9, 1})),
+               normal(f32({1, 9, 5}))},
+              "matmul, a residual in another order, one batch", 8, turned),
+      grouped({normal(f32({6, 20, 7})), normal(f32({7, 6})), normal(f32({1, 120, 6}))},
+              "matmul, windows put back, one batch", 8, windows_back),
+      grouped({normal(f32({3, 7})), normal(f32({5, 7})), normal(f32({3, 5}))},
+              "linear with an activation, residual", 8, activated_product),
+      grouped({normal(f32({1, 3, 5, 7})), normal(f32({4, 3, 3, 3})), normal(f32({4, 1, 1}))},
+              "conv with an activation, bias", 8, activated_conv),
       grouped({normal(f32({5, 7})), normal(f32({7})), normal(f32({7, 1}))},
               "two results in two orders", 4, turned_region),
       grouped({normal(bf16({5, 7})), normal(bf16({7})), normal(bf16({7, 1}))},

@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ops/ops_blocks.h"
 #include "rlx/ops/ops_einsum.h"
 #include "rlx/ops/ops_linear.h"
+#include "rlx/tensor/blocks/format.h"
 
 namespace rlx {
 namespace {
@@ -215,6 +217,40 @@ std::vector<OpCase> quantised_cases() {
        8},
   };
   cases.back().symbols = {{"n", 5}};
+  const auto u8 = [](Dims shape) { return normal({DType::u8, std::move(shape)}); };
+  const std::vector<OpCase> of_bytes = {
+      {"quantised_matmul",
+       {normal(f32({1, 255})), u8({65, 255}), positive(f32({1, 1})), u8({1, 1})},
+       {{"block", 255}},
+       "one scale and zero point for all, as a table of words has them",
+       255},
+      {"quantised_matmul",
+       {normal(f32({5, 36})), u8({63, 36}), positive(f32({63, 3})), u8({63, 3})},
+       {{"block", 12}},
+       "a scale and a zero point for each block",
+       36},
+      {"quantised_matmul",
+       {normal(f32({17, 33})), w(31, 33), positive(f32({31, 1})), w(1, 1)},
+       {{"block", 33}},
+       "i8 with a scale for each row and one zero point; rows enough for panels",
+       33},
+      {"quantised_matmul",
+       {normal(f32({2, 9})), u8({3, 9}), positive(f32({1, 3}))},
+       {{"block", 3}},
+       "u8 without zero points, rows that share their scales",
+       9},
+      {"quantised_matmul",
+       {normal(f32({2, 5})), u8({5, 9}), positive(f32({5, 3})), u8({5, 3})},
+       {{"block", 3}, {"transpose_w", false}},
+       "the other way round, with zero points",
+       5},
+      {"quantised_matmul",
+       {normal(f32({3, 0})), u8({3, 0}), positive(f32({1, 0})), u8({1, 0})},
+       {{"block", 4}},
+       "rows of nothing",
+       1},
+  };
+  cases.insert(cases.end(), of_bytes.begin(), of_bytes.end());
   return cases;
 }
 
@@ -286,6 +322,16 @@ std::vector<OpCase> projection_cases() {
       return Values{y.q, y.k, y.v};
     };
   };
+  const auto in_blocks = [](const char* format, int64_t rows, int64_t columns) {
+    Tensor w(DType::f32, {rows, columns});
+    for (int64_t i = 0; i < w.count(); ++i) w.set(i, std::sin(static_cast<double>(i)));
+    return given(encode_blocks(w, block_format(format)));
+  };
+  const auto lora_on = [](const char* format) {
+    return [format](const Values& v) {
+      return Values{lora_matmul(v[0], v[1], v[2], v[3], format, {.scale = 0.5})};
+    };
+  };
   const auto lora = [](const Values& v) {
     return Values{lora_matmul(v[0], v[1], v[2], v[3], 0.5)};
   };
@@ -309,6 +355,14 @@ std::vector<OpCase> projection_cases() {
       composed("lora_matmul",
                {normal(f16({3, 8})), normal(f16({8, 5})), normal(f16({8, 4})), normal(f16({4, 5}))},
                "f16", 8, lora),
+      composed("lora_matmul",
+               {normal(f32({3, 64})), in_blocks("q8_0", 7, 64), normal(f32({64, 2})),
+                normal(f32({2, 7}))},
+               "a base in q8_0", 130, lora_on("q8_0")),
+      composed("lora_matmul",
+               {normal(f32({1, 32})), in_blocks("q4_0", 65, 32), normal(f32({32, 3})),
+                normal(f32({3, 65}))},
+               "one row, a base in q4_0", 70, lora_on("q4_0")),
   };
 }
 

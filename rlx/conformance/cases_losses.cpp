@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ops/ops_fake_quantise.h"
 #include "rlx/ops/ops_loss.h"
 #include "rlx/ops/ops_quantise.h"
 #include "rlx/ops/ops_random.h"
@@ -270,6 +271,24 @@ void add_quantise(Cases& cases) {
                      .gradient = false,
                      .compose = std::move(function)});
   };
+  const auto faked = [](FakeQuantiseOptions options) {
+    return [options](const Values& in) mutable {
+      if (in.size() > 1) options.scale = in[1];
+      const FakeQuantised made = fake_quantise(in[0], options);
+      return Values{made.y, made.scale};
+    };
+  };
+  using Scale = FakeQuantiseOptions::Scale;
+  compose("fake_quantise", {normal(f32({3, 65}))}, "scale of the batch, 4 bits",
+          faked({.bits = 4}));
+  compose("fake_quantise", {normal(f32({3, 65, 2}))}, "scale of the batch for axis 1",
+          faked({.axis = 1}));
+  compose("fake_quantise", {normal(f32({"n", 5})), positive(f32({5}))},
+          "a moving average for axis 1", faked({.by = Scale::moving_average, .axis = -1}));
+  cases.back().symbols = {{"n", 7}};
+  compose("fake_quantise", {normal(f32({3, 65})), positive(f32({}))}, "a learned scale",
+          faked({.by = Scale::learned}));
+
   const auto with = [](auto function, QuantiseOptions options) {
     return [function, options](const Values& in) {
       return Values{function(in[0], in[1], in.size() > 2 ? in[2] : Value{}, options)};

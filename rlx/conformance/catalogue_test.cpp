@@ -30,7 +30,10 @@ constexpr std::string_view kPromised =
     "quantised_matmul quantised_grouped_matmul quantised_gather softmax_gate group_limited_gate "
     "mixture_of_experts matmul_integer qlinear_matmul qlinear_conv dynamic_quantise "
     // signals
-    "dft stft cosine_window "
+    "fourier fft ifft rfft irfft fftn ifftn rfftn irfftn fftfreq rfftfreq dft stft istft frames "
+    "psd welch welch_peaks fft_conv cosine_window window mel_filters log_mel "
+    // points
+    "nearest knn knn_pairwise "
     // normalisation, attention
     "layer_norm rms_norm group_norm instance_norm batch_norm lrn attention rope "
     // reductions, scans, search

@@ -49,6 +49,11 @@ bool is_taken_in_shards(const OpCase& row, const OpSet& ops) {
   // A row of a quantised weight's blocks, and what it meets, must fit.
   const bool in_blocks = row.attrs.has("format") && !row.attrs.get<std::string>("format").empty();
   if (row.compose || in_blocks) return false;
+  // In parts, beside its axis or of what it is made of.
+  constexpr std::string_view kSoftmax[] = {"softmax", "log_softmax"};
+  if (is_one_of(kSoftmax, row) && row.inputs[0].type.dtype == DType::f32 &&
+      is_concrete(row.inputs[0].type.shape))
+    return true;
   return ops.at(row.op)->elementwise || is_one_of(kOps, row) || has_rows_that_fit(row);
 }
 

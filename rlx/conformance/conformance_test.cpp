@@ -44,8 +44,9 @@ TEST(ConformanceRows, EveryOpAndCompositionHasAtLeastThreeRows) {
 
 // But for those that have no operands but numbers which say how much to make.
 TEST(ConformanceRows, EveryOpHasARowWithNothingInItAndOneOfMoreThanAWorkgroup) {
-  const std::set<std::string> made_of_numbers{"cosine_window", "float_range", "random_normal",
-                                              "random_uniform", "range"};
+  const std::set<std::string> made_of_numbers{"cosine_window", "fftfreq",       "float_range",
+                                              "mel_filters",   "random_normal", "random_uniform",
+                                              "range",         "rfftfreq",      "window"};
   std::map<std::string, std::pair<int64_t, int64_t>> least_and_most;
   for (const OpCase& row : op_cases())
     for (const CaseInput& input : row.inputs) {

@@ -7,6 +7,7 @@
 
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/runner.h"
+#include "rlx/conformance/test_devices.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
@@ -137,6 +138,63 @@ TEST(HostileValues, SizesBeyondTheMemoryAreAnErrorOfTheRun) {
               return pad(x, {Dim(INT64_MAX), Dim(0), Dim(INT64_MAX), Dim(0)});
             }),
             "");
+}
+
+TEST(HostileValues, WhoHasNoMemoryIsNamed) {
+  constexpr int64_t kMuch = int64_t{1} << 22;
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3}));
+  graph.output("y", exp(expand(x, {kMuch, kMuch, 2, 3})));
+  std::string said = error_of([&] { compile(graph).run({{"x", Tensor(DType::f32, {2, 3})}}); });
+  EXPECT_NE(said.find("f32"), std::string::npos) << said;
+  EXPECT_NE(said.find(std::to_string(kMuch * kMuch * 6 * 4)), std::string::npos) << said;
+
+  const auto greedy = std::make_shared<OpDef>(OpDef{
+      .name = "test.greedy",
+      .family = "test",
+      .infer = [](const InferSite& site) { return Types{site.in(0)}; },
+      .reference = [](const ReferenceSite&) { throw std::bad_alloc(); },
+      .host_reason = "a test",
+  });
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    Graph own;
+    own.output("y", own.add(greedy, {exp(own.input("x", f32({3})))}, {}, "much"));
+    said = error_of([&] {
+      compile(own, {.device = device}).run({{"x", Tensor(DType::f32, {3})}});
+    });
+    EXPECT_EQ(said, "test.greedy: the host has no memory to compute f32[3]\n  at node 'much'");
+  }
+}
+
+// What a run wrote is in no later result, whatever memory that has: kernels that leave elements out
+// would show it.
+TEST(HostileValues, NothingOfAnotherRunIsLeft) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", "m"})), at = graph.input("at", i64({"k"}));
+  graph.output("padded", pad(x, {Dim(1), Dim(2), Dim(1), Dim(2)}));
+  graph.output("scattered", scatter(expand(scalar(x, 0), Dims{9, "m"}), at,
+                                    slice(x, {0}, {1}, {0}) * expand(scalar(x, 1), Dims{"k", 1})));
+  graph.output("summed", sum(x, {0}));
+  graph.output("joined", concat({x, x + x}, 1));
+  graph.output("kept", unsqueeze(gather(x, at), {0}));
+  graph.output("found", cast(non_zero(x), DType::f32));
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const Program program = compile(graph, {.device = device});
+    for (const int64_t n : {7, 0, 3, 1, 7, 2}) {
+      const int64_t m = n == 3 ? 0 : n + 1, k = n == 0 ? 0 : 2;
+      Tensor secret(DType::f32, {n, m});
+      for (int64_t i = 0; i < secret.count(); ++i) secret.set(i, n == 7 ? 12345 : i % 3);
+      const TensorMap inputs{{"x", secret}, {"at", Tensor(DType::i64, {k})}};
+      const TensorMap got = program.run(inputs), expected = evaluate(graph, inputs).outputs;
+      for (const auto& [name, tensor] : expected) {
+        ASSERT_EQ(got.at(name).shape(), tensor.shape()) << name << " of " << n;
+        for (int64_t i = 0; i < tensor.count(); ++i)
+          EXPECT_EQ(got.at(name).at(i), tensor.at(i)) << name << " of " << n << " at " << i;
+      }
+    }
+  }
 }
 
 // 2^32 is not 0: a pad that was cut to 32 bits would put x elsewhere.

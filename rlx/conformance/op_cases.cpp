@@ -31,6 +31,7 @@ std::vector<OpCase> block_cases();
 std::vector<OpCase> broadcast_cases();
 std::vector<OpCase> attribute_cases();
 std::vector<OpCase> control_cases();
+std::vector<OpCase> fft_cases();
 std::vector<OpCase> fused_cases();
 std::vector<OpCase> convolution_cases();
 std::vector<OpCase> edge_cases();
@@ -40,16 +41,20 @@ std::vector<OpCase> integer_cases();
 std::vector<OpCase> linear_cases();
 std::vector<OpCase> losses_cases();
 std::vector<OpCase> norm_cases();
+std::vector<OpCase> points_cases();
 std::vector<OpCase> pooling_cases();
 std::vector<OpCase> recurrent_cases();
 std::vector<OpCase> reduction_cases();
 std::vector<OpCase> resize_cases();
 std::vector<OpCase> scatter_cases();
 std::vector<OpCase> search_cases();
+std::vector<OpCase> sequence_cases();
 std::vector<OpCase> shape_cases();
 std::vector<OpCase> signal_cases();
 std::vector<OpCase> text_cases();
+std::vector<OpCase> splat_cases();
 std::vector<OpCase> vision_cases();
+std::vector<OpCase> words_cases();
 
 std::span<const CaseFamily> case_families() {
   static constexpr CaseFamily kFamilies[] = {
@@ -57,6 +62,7 @@ std::span<const CaseFamily> case_families() {
       {"attention", attention_cases},      //
       {"blocks", block_cases},             //
       {"control", control_cases},          //
+      {"fft", fft_cases},                  //
       {"fused", fused_cases},              //
       {"convolution", convolution_cases},  //
       {"edges", edge_cases},               //
@@ -66,16 +72,20 @@ std::span<const CaseFamily> case_families() {
       {"linear", linear_cases},            //
       {"losses", losses_cases},            //
       {"norms", norm_cases},               //
+      {"points", points_cases},            //
       {"pooling", pooling_cases},          //
       {"recurrent", recurrent_cases},      //
       {"reduction", reduction_cases},      //
       {"resize", resize_cases},            //
       {"scatter", scatter_cases},          //
       {"search", search_cases},            //
+      {"sequence", sequence_cases},        //
       {"shape", shape_cases},              //
       {"signal", signal_cases},            //
       {"text", text_cases},                //
+      {"splat", splat_cases},              //
       {"vision", vision_cases},            //
+      {"words", words_cases},
       // Last, so that what takes an op's first row takes one of its own family.
       {"broadcast", broadcast_cases},   //
       {"attributes", attribute_cases},  // an op's first row is of its own family

@@ -8,6 +8,7 @@
 #include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_math.h"
+#include "rlx/ops/ops_quantise.h"
 #include "rlx/ops/ops_reduction.h"
 
 namespace rlx {
@@ -179,8 +180,14 @@ void norm_step(RandomPool& p) {
                                    scalar(x, 1));
     y = x * scale + (weight(p, x.dtype(), norm_weight(p, x)) - centre * scale);
   } else {
-    const Value distance = inner(p, x - inner(p, mean(x, axes, true)));
-    y = root_divided(p, distance, mean(square(p, distance), again, true));
+    const Value centre = inner(p, mean(x, axes, true));
+    const Value distance = inner(p, x - centre);
+    if (p.random.chance(0.3)) {
+      const Value variance = mean(square(p, x), again, true) - square(p, centre);
+      y = root_divided(p, distance, p.random.chance(0.3) ? relu(variance) : variance);
+    } else {
+      y = root_divided(p, distance, mean(square(p, distance), again, true));
+    }
   }
   if (widens) y = cast(y, narrow);
   if (p.random.chance(0.7)) y = product_of(p, inner(p, y), weight(p, y.dtype(), norm_weight(p, x)));
@@ -293,6 +300,38 @@ void transposes_step(RandomPool& p) {
   p.keep(y, x.exact);
 }
 
+// Views around ops on elements, which may cancel.
+void cancelled_step(RandomPool& p) {
+  const Value x = p.any_float(2).value;
+  const Dims shape = x.shape();
+  const bool turns = p.random.chance(0.5);
+  Ints order;
+  for (int64_t axis = 0; axis < rank(x.type()); ++axis) order.push_back(axis);
+  std::swap(order[size_t(p.axis_of(x))], order[size_t(p.axis_of(x))]);
+  Dims parted = shape;
+  const size_t at = size_t(p.axis_of(x));
+  parted.insert(parted.begin() + int64_t(at) + 1, 1);
+  if (shape[at].is_number() && shape[at].number() % 2 == 0 && p.random.chance(0.7)) {
+    parted[at] = 2;
+    parted[at + 1] = shape[at].number() / 2;
+  }
+  Value y = turns ? transpose(x, order) : reshape(x, parted);
+  for (int64_t n = p.random.between(1, 3); n > 0; --n) {
+    if (p.random.chance(0.5)) {
+      y = inner(p, p.random.chance(0.5) ? tanh(y) : times(p, y, 1.5));
+      continue;
+    }
+    Dims other = y.shape();
+    other.erase(other.begin(), other.begin() + p.random.between(0, rank(y.type()) - 1));
+    for (Dim& dim : other)
+      if (p.random.chance(0.4)) dim = 1;
+    const Value by = weight(p, y.dtype(), other);
+    y = p.random.chance(0.5) ? sum_of(p, y, by) : product_of(p, y, by);
+  }
+  if (p.random.chance(0.1)) std::swap(order.front(), order.back());
+  p.keep(turns ? transpose(y, order) : reshape(y, shape), false);
+}
+
 // Copies that may be views: rows by known indices, parts that may be neighbours, extents of 1.
 void views_step(RandomPool& p) {
   const PoolEntry x = p.any_ranked();
@@ -319,11 +358,50 @@ void views_step(RandomPool& p) {
   p.keep(inner(p, concat(parts, axis)), x.exact);
 }
 
+// A matrix [rows, columns] of bytes as floats, of the dtype, by a scale and perhaps a zero point:
+// of the whole, of an axis, or what is none of both.
+Value dequantised_matrix(RandomPool& p, DType dtype, const Dim& rows, int64_t columns) {
+  const DType bytes = p.random.chance(0.1)   ? DType::i16
+                      : p.random.chance(0.5) ? DType::u8
+                                             : DType::i8;
+  const bool turned = p.random.chance(0.4);
+  Value w = weight(p, bytes, turned ? Dims{columns, rows} : Dims{rows, Dim(columns)});
+  const bool before = p.random.chance(0.5);
+  if (turned && before) w = inner(p, transpose(w, {1, 0}));
+  const int64_t axis = p.random.between(0, 1);
+  Dims shape;
+  if (p.random.chance(0.5)) shape = {w.shape()[static_cast<size_t>(axis)]};
+  const Value scale = weight(p, dtype, shape, Fill::positive),
+              zero = p.random.chance(0.5) ? weight(p, bytes, shape) : Value{};
+  const Value floats = inner(p, dequantise(w, scale, zero, {.axis = axis}));
+  return turned && !before ? transpose(floats, {1, 0}) : floats;
+}
+
+// A table of bytes that is read by rows, by products, or by both.
+void quantised_step(RandomPool& p) {
+  const Value x = p.any_float(1).value;
+  const Dim depth = x.shape().back();
+  if (!depth.is_number()) return;
+  const int64_t columns = p.random.between(1, 6);
+  const bool turned = p.random.chance(0.3);
+  const Value table = turned ? dequantised_matrix(p, x.dtype(), columns, depth.number())
+                             : dequantised_matrix(p, x.dtype(), depth, columns);
+  if (p.random.chance(0.4) && !table.shape()[0].is(0)) {
+    const Tensor rows = Tensor::of(DType::i64, {2}, {0, -1});
+    const int64_t axis = p.random.chance(0.3) && !table.shape()[1].is(0) ? 1 : 0;
+    p.keep(gather(table, p.graph.constant(rows), axis), false);
+    if (p.random.chance(0.5)) return;
+  }
+  p.keep(p.random.chance(0.7) ? matmul(x, table, false, turned)
+                              : linear(x, table, weight(p, x.dtype(), {columns}), "", turned),
+         false);
+}
+
 }  // namespace
 
 std::vector<RandomStep> random_formulas() {
-  return {gelu_step,       gate_step,   softmax_step, norm_step,       norm_step,
-          group_norm_step, folded_step, folded_step,  transposes_step, views_step};
+  return {gelu_step,   gate_step,   softmax_step,    norm_step,  norm_step,      group_norm_step,
+          folded_step, folded_step, transposes_step, views_step, quantised_step, cancelled_step};
 }
 
 }  // namespace rlx

@@ -123,6 +123,27 @@ void written_rope_step(RandomPool& p) {
   p.keep(rest == 0 ? y : concat({y, slice(whole, {2 * half}, {INT64_MAX}, {-1})}, -1), false);
 }
 
+// The same of neighbours.
+void written_rope_pairs_step(RandomPool& p) {
+  Dims shape{p.random.pick(p.dims), p.random.pick(p.dims), p.random.pick(p.dims)};
+  const int64_t half = p.random.between(1, 4), all = 2 * half;
+  shape.emplace_back(all);
+  const Value x = p.add_input(DType::f32, shape);
+  const Value table = p.add_input(DType::f32, {shape[2], Dim(half)});
+  const auto repeated = [&](Value value) {
+    const Value single = unsqueeze(value, {-1});
+    const bool joins = p.random.chance(0.5), wrong = p.random.chance(0.07);
+    if (wrong) return concat({value, value}, -1);
+    return reshape(joins ? concat({single, single}, -1) : expand(single, Dims{shape[2], half, 2}),
+                   Dims{shape[2], all});
+  };
+  const Value even = slice(x, {0}, {all}, {-1}, {2}), odd = slice(x, {1}, {all}, {-1}, {2});
+  const Value first = unsqueeze(p.random.chance(0.95) ? -odd : odd, {-1});
+  const Value turned = reshape(concat({inner(p, first), unsqueeze(even, {-1})}, -1), shape);
+  const Value sines = p.random.chance(0.5) ? repeated(sin(table)) : sin(repeated(table));
+  p.keep(inner(p, x * repeated(cos(table))) + turned * sines, false);
+}
+
 void padded_step(RandomPool& p) {
   Dims shape;
   const size_t spatial = static_cast<size_t>(p.random.between(1, 2));
@@ -200,6 +221,7 @@ std::vector<RandomStep> random_structures() {
   return {written_attention_step,
           written_attention_step,
           written_rope_step,
+          written_rope_pairs_step,
           padded_step,
           joined_step,
           idle_step};

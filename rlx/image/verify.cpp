@@ -347,17 +347,23 @@ class Verifier {
   void held(ValueId id, const TensorType& type, Kind kind, const std::string& name) const {
     value(id);
     expect(value_at(id).kind == kind, "value ", id, " is of another kind than '", name, "'");
-    expect(value_at(id).shape.size() == type.shape.size(), "value ", id, " is not of the type ",
-           type, " that '", name, "' has");
+    const size_t rank = type.shape.size() + (in_words(id, type) ? 1 : 0);
+    expect(value_at(id).shape.size() == rank, "value ", id, " is not of the type ", type, " that '",
+           name, "' has");
     same_elements(id, type, name);
+  }
+  // Two words on a device for what is one i64.
+  bool in_words(ValueId id, const TensorType& type) const {
+    return !image_.traits.on_host() && type.dtype == DType::i64 &&
+           value_at(id).dtype == DType::u32 && !value_at(id).on_host;
   }
   // What is read through a reshape has another shape than its value.
   void same_elements(ValueId id, const TensorType& type, const std::string& name) const {
-    expect(value_at(id).dtype == type.dtype, "value ", id, " is ", value_at(id).dtype, ", '", name,
-           "' is ", type);
+    expect(value_at(id).dtype == type.dtype || in_words(id, type), "value ", id, " is ",
+           value_at(id).dtype, ", '", name, "' is ", type);
     const std::optional<int64_t> there = count_of(value_at(id).shape);
     if (!there || !is_concrete(type.shape)) return;
-    int64_t wanted = 1;
+    int64_t wanted = in_words(id, type) ? 2 : 1;
     bool fits = true;
     for (const Dim& dim : type.shape)
       fits = fits && dim.number() >= 0 && !__builtin_mul_overflow(wanted, dim.number(), &wanted);

@@ -287,7 +287,7 @@ Value append(GraphData& graph, OpRef op, const Values& inputs, const Attrs& attr
     const auto fresh = [&] { return Dim(text('s', graph.fresh_symbols++)); };
     Inferred inferred = infer_types(*op, types, host_values, completed, fresh);
     const int index = static_cast<int>(graph.nodes.size());
-    const std::string node_name = name.empty() ? text(op->name, '_', index) : name;
+    const std::string node_name = name.empty() ? op->name + '_' + std::to_string(index) : name;
     graph.nodes.push_back({std::move(op), inputs, std::move(completed), std::move(inferred.types),
                            node_name, "", std::move(inferred.checks),
                            std::move(inferred.host_values), std::move(inferred.definitions)});

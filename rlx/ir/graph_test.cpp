@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/ops/ops_core.h"
-#include "rlx/ops/ops_sort.h"
+#include "rlx/ops/ops_points.h"
 #include "rlx/testing.h"
 
 namespace rlx {
@@ -21,7 +21,7 @@ TEST(Graph, ValuesOutliveAMove) {
 
 TEST(Graph, ANodeHasSeveralResults) {
   Graph graph;
-  const TopK top = top_k(graph.input("x", f32({3, 9})), 2);
+  const TopK top = knn(graph.input("x", f32({3, 9})), 2);
   EXPECT_EQ(top.values.node, top.indices.node);
   EXPECT_EQ(top.indices.type(), i64({3, 2}));
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "rlx/ir/extent_facts.h"
 #include "rlx/ir/graph.h"
 
 namespace rlx {
@@ -70,11 +71,18 @@ void InferSite::multiple_of(const Dim& a, const Dim& b, std::string_view what) c
 }
 Dim InferSite::broadcast(const Dim& a, const Dim& b, std::string_view what) const {
   if (a.is(1) || b.is(1)) return a.is(1) ? b : a;
+  const bool is_cut = is_cut_of(a, b);
+  if (is_cut || is_cut_of(b, a)) {
+    equal(a, b, what);
+    return is_cut ? b : a;
+  }
   check_dims(*this, Relation::broadcast, a, b, what);
   return extent_of_both(a, b);
 }
 void InferSite::broadcasts_to(const Dim& a, const Dim& b, std::string_view what) const {
-  if (!a.is(1)) check_dims(*this, Relation::broadcasts_to, a, b, what);
+  const bool equal_only = is_cut_of(a, b) || is_cut_of(b, a);
+  if (!a.is(1))
+    check_dims(*this, equal_only ? Relation::equal : Relation::broadcasts_to, a, b, what);
 }
 
 OpDef::~OpDef() = default;

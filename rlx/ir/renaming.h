@@ -12,6 +12,7 @@ class Renaming {
  public:
   void note(const Node& from, const Values& to);
   Attrs operator()(const Attrs& attrs) const;
+  bool empty() const { return renamed_.empty(); }
 
  private:
   void note(const Dim& was, const Dim& is);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ir/extent_facts.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_attention.h"
 #include "rlx/ops/ops_core.h"
@@ -78,9 +79,12 @@ void check_broadcast(const InferSite& site, size_t i, const Dims& scores) {
   const bool fits = type.dtype == DType::boolean || (i == 3 && is_float(type.dtype));
   require(fits && rank(type) <= 4, "attention: ", name, " is ", type, ", it needs ",
           i == 3 ? "floats or bools" : "bools", " that broadcast to ", scores);
-  for (size_t d = 0; d < type.shape.size(); ++d)
-    site.broadcasts_to(type.shape[d], scores[d + 4 - type.shape.size()],
-                       text(name, ' ', type, " does not broadcast to ", scores));
+  const ExtentFacts facts(type.shape, scores);
+  for (size_t d = 0; d < type.shape.size(); ++d) {
+    const Dim &own = type.shape[d], &to = scores[d + 4 - type.shape.size()];
+    if (!tells_limit(own, to) && facts(own) == to) continue;
+    site.broadcasts_to(own, to, text(name, ' ', type, " does not broadcast to ", scores));
+  }
 }
 
 Types infer(const InferSite& site) {

@@ -90,17 +90,22 @@ WeightRows weight_rows(const LowerSite& site, size_t i, Steps& before) {
   return rows;
 }
 
-WeightRows apart_rows(const LowerSite& site, size_t i, size_t scales, Steps& before) {
+WeightRows apart_rows(const LowerSite& site, size_t i, Steps& before) {
   const TensorType& w = site.in(i);
   WeightRows rows{.words = words_of(site, i, before)};
-  rows.scales = site.read("scales", scales);
+  const auto take = [&](const char* name, const char* step, size_t operand) {
+    rows.beside.push_back(site.read(name, operand));
+    const Dims& shape = site.in(operand).shape;
+    rows.params.emplace_back(step, shape[0].is(1) ? Dim(0) : shape[1]);
+  };
   rows.row_bytes = rows.k = w.shape.back();
   rows.count = w.shape[0];
-  rows.includes = {"blocks", "blocks_apart"};
-  const bool whole = is_multiple_of_4(rows.k);
-  rows.constants = {{"ALIGNED", whole}, {"RAGGED", !whole}};
-  rows.params = {{"block", Dim(site.attrs().get<int64_t>("block"))},
-                 {"blocks", site.in(scales).shape[1]}};
+  const bool whole = is_multiple_of_4(rows.k), has_zeros = site.has(i + 2);
+  rows.includes = {"blocks", has_zeros ? "blocks_zeros" : "blocks_no_zeros", "blocks_apart"};
+  rows.constants = {{"ALIGNED", whole}, {"RAGGED", !whole}, {"SIGNED", w.dtype == DType::i8}};
+  rows.params = {{"block", Dim(site.attrs().get<int64_t>("block"))}};
+  take("scales", "scales_row", i + 1);
+  if (has_zeros) take("zeros", "zeros_row", i + 2);
   return rows;
 }
 
@@ -137,17 +142,18 @@ RowsPart cut_rows(const LowerSite& site, const Dim& m, const std::vector<RowsOpe
     part.w_end = min(w.count, part.w_first + w_size);
     const Dim first = floor_div(part.w_first * w.row_bytes, kWord);
     w.words.window = {first, ceil_div(part.w_end * w.row_bytes, kWord) - first};
-    if (w.scales && w.scales->contiguous()) {
-      const Dim blocks = w.scales->shape[1];
-      w.scales->window = {part.w_first * blocks, (part.w_end - part.w_first) * blocks};
-    }
+    for (Operand& beside : w.beside)
+      if (beside.contiguous() && !beside.shape[0].is(1)) {
+        const Dim blocks = beside.shape[1];
+        beside.window = {part.w_first * blocks, (part.w_end - part.w_first) * blocks};
+      }
   }
   return part;
 }
 
 void add_weights(Dispatch& dispatch, const WeightRows& w, const RowsPart& part) {
   dispatch.operands.push_back(w.words);
-  if (w.scales) dispatch.operands.push_back(*w.scales);
+  for (const Operand& beside : w.beside) dispatch.operands.push_back(beside);
   for (const std::string& include : w.includes)
     dispatch.kernel.includes.push_back(library(include));
   dispatch.constants.insert(dispatch.constants.end(), w.constants.begin(), w.constants.end());

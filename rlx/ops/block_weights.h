@@ -2,7 +2,6 @@
 // format of tensor/blocks, named by the attributes `format` and `block`.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +19,7 @@ Dim row_elements(const Attrs& attrs, const TensorType& w);
 // Rows of w for a kernel that calls weights4 (ops/lib/blocks*.wgsl).
 struct WeightRows {
   Operand words;                        // "w"
-  std::optional<Operand> scales = {};   // "scales", where they are a tensor of their own
+  std::vector<Operand> beside = {};     // "scales" and "zeros", where they are tensors of their own
   Dim count = 0, row_bytes = 0, k = 0;  // rows in all
   std::vector<std::string> includes = {};
   std::vector<Constant> constants = {};
@@ -28,8 +27,8 @@ struct WeightRows {
 };
 // Of operand i; `before` gets a copy where it is a view.
 WeightRows weight_rows(const LowerSite& site, size_t i, Steps& before);
-// The same of i8[N, K] with scales [N, K / block] beside it.
-WeightRows apart_rows(const LowerSite& site, size_t i, size_t scales, Steps& before);
+// The same of bytes [N, K] with scales [N or 1, K / block] behind it, and perhaps zero points.
+WeightRows apart_rows(const LowerSite& site, size_t i, Steps& before);
 
 // What one dispatch covers: rows of x and y, rows of w. Expressions over the shard.
 struct RowsPart {

@@ -61,7 +61,10 @@ Steps lower(const LowerSite& site) {
 std::optional<std::string> conversion(const Node& node) {
   const DType from = node.inputs[0].dtype(), to = node.types[0].dtype;
   const bool narrow = is_float(to) && bytes_of(to) < bytes_of(DType::f32);
-  if (is_64_bit(to) || narrow || to == DType::c64 || from == DType::c64) return std::nullopt;
+  const bool fits = to == DType::i64 && (from == DType::boolean || from == DType::i32 ||
+                                         (is_integer(from) && bytes_of(from) < 4));
+  if ((is_64_bit(to) && !fits) || narrow || to == DType::c64 || from == DType::c64)
+    return std::nullopt;
   return convert_expression("x", from, to);
 }
 

@@ -30,7 +30,9 @@ const OpDef& expand_op();
 const OpDef& eye_like_op();
 const OpDef& fake_quantise_op();
 const OpDef& float_range_op();
+const OpDef& fourier_op();
 const OpDef& fused_op();
+const OpDef& gated_delta_net_op();
 const OpDef& gather_elements_op();
 const OpDef& gather_nd_op();
 const OpDef& gather_op();
@@ -56,6 +58,7 @@ const OpDef& max_pool_gradient_op();
 const OpDef& max_pool_op();
 const OpDef& mean_op();
 const OpDef& mean_square_op();
+const OpDef& nearest_op();
 const OpDef& non_max_suppression_op();
 const OpDef& non_zero_op();
 const OpDef& normalise_text_op();
@@ -84,11 +87,15 @@ const OpDef& sample_op();
 const OpDef& scatter_elements_op();
 const OpDef& scatter_nd_op();
 const OpDef& scatter_op();
+const OpDef& selective_scan_gradient_op();
+const OpDef& selective_scan_op();
 const OpDef& shape_of_op();
 const OpDef& size_of_op();
 const OpDef& slice_op();
 const OpDef& softmax_op();
 const OpDef& sort_op();
+const OpDef& splat_raster_gradient_op();
+const OpDef& splat_raster_op();
 const OpDef& squeeze_op();
 const OpDef& stop_gradient_op();
 const OpDef& sum_op();
@@ -102,6 +109,7 @@ const OpDef& unique_op();
 const OpDef& unsqueeze_op();
 const OpDef& while_loop_op();
 const OpDef& window_sum_op();
+const OpDef& words_op();
 const OpDef& write_slice_op();
 
 namespace {
@@ -135,7 +143,9 @@ constexpr Definition kOps[] = {
     eye_like_op,                  //
     fake_quantise_op,             //
     float_range_op,               //
+    fourier_op,                   //
     fused_op,                     //
+    gated_delta_net_op,           //
     gather_elements_op,           //
     gather_nd_op,                 //
     gather_op,                    //
@@ -161,6 +171,7 @@ constexpr Definition kOps[] = {
     max_pool_op,                  //
     mean_op,                      //
     mean_square_op,               //
+    nearest_op,                   //
     non_max_suppression_op,       //
     non_zero_op,                  //
     normalise_text_op,            //
@@ -189,11 +200,15 @@ constexpr Definition kOps[] = {
     scatter_elements_op,          //
     scatter_nd_op,                //
     scatter_op,                   //
+    selective_scan_gradient_op,   //
+    selective_scan_op,            //
     shape_of_op,                  //
     size_of_op,                   //
     slice_op,                     //
     softmax_op,                   //
     sort_op,                      //
+    splat_raster_gradient_op,     //
+    splat_raster_op,              //
     squeeze_op,                   //
     stop_gradient_op,             //
     sum_op,                       //
@@ -207,6 +222,7 @@ constexpr Definition kOps[] = {
     unsqueeze_op,                 //
     while_loop_op,                //
     window_sum_op,                //
+    words_op,                     //
     write_slice_op,               //
 };
 

@@ -1,6 +1,8 @@
 // cumsum(x, axis) and cumprod(x, axis): each element becomes the sum or product of itself and those
 // before it; exclusive: of those before it; reverse: counted from the end.
 
+#include "rlx/ops/cumulative.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -90,13 +92,11 @@ Dispatch scan_dispatch(const Chunked& in, std::vector<Operand> operands,
 }
 
 // What each chunk comes to, then those scanned, then the chunks again, each from where it starts.
-template <Kind kKind>
-Steps lower(const LowerSite& site) {
-  const DType dtype = site.in(0).dtype;
-  if (is_wide_integer(dtype)) return site.wide_integers_on_host();
-  const Chunked chunks = chunked(Rows(site.in(0).shape, axis_of(site)));
-  const bool exclusive = site.attrs().get<bool>("exclusive"),
-             reverse = site.attrs().get<bool>("reverse"), add = kKind == Kind::sum;
+Steps scan_steps(const LowerSite& site, Kind kind, const Operand& x, const Operand& y,
+                 const Rows& rows, bool exclusive, bool reverse) {
+  const DType dtype = x.dtype;
+  const Chunked chunks = chunked(rows);
+  const bool add = kind == Kind::sum;
   const auto functions = [&](const char* before) {
     return std::vector<std::string>{
         text("alias T = ", site.compute_type(dtype), ";"),
@@ -104,7 +104,6 @@ Steps lower(const LowerSite& site) {
         text("fn combine(a: T, b: T) -> T { return a ", add ? '+' : '*', " b; }"),
         text("fn before(chunk: u32) -> T { return ", before, "; }")};
   };
-  const Operand x = site.read("x", 0), y = site.write("y");
   if (chunks.chunks.is(1))
     return scan_dispatch(chunks, {x, y}, functions("identity()"), exclusive, reverse, false);
 
@@ -118,6 +117,14 @@ Steps lower(const LowerSite& site) {
   steps.add(scan_dispatch(chunks, {x, LowerSite::named(starts, "starts", Access::read), y},
                           functions("load_starts(chunk)"), exclusive, reverse, false));
   return steps;
+}
+
+template <Kind kKind>
+Steps lower(const LowerSite& site) {
+  if (is_wide_integer(site.in(0).dtype)) return site.wide_integers_on_host();
+  return scan_steps(site, kKind, site.read("x", 0), site.write("y"),
+                    Rows(site.in(0).shape, axis_of(site)), site.attrs().get<bool>("exclusive"),
+                    site.attrs().get<bool>("reverse"));
 }
 
 // ---- Gradients ----
@@ -160,6 +167,13 @@ OpDef scan(const char* name, const char* onnx, Gradients (*gradient)(const Gradi
 }
 
 }  // namespace
+
+Steps exclusive_sums(const LowerSite& site, const Operand& counts, const Operand& sums,
+                     const Dim& rows, const Dim& length) {
+  return scan_steps(site, Kind::sum, LowerSite::named(counts, "x", Access::read),
+                    LowerSite::named(sums, "y", Access::write), Rows({rows, length}, 1), true,
+                    false);
+}
 
 const OpDef& cumsum_op() {
   static const OpDef op = scan<Kind::sum>("cumsum", "CumSum", sum_gradient);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/ops/kernel.h"
+#include "rlx/ops/ops_blocks.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_einsum.h"
 #include "rlx/ops/ops_linear.h"
@@ -98,6 +99,12 @@ Qkv qkv_linear(Value x, Value w, Value bias, int64_t q_width, int64_t k_width, i
 
 Value lora_matmul(Value x, Value w, Value a, Value b, double scale) {
   return matmul(x, w) + scalar(x, scale) * matmul(matmul(x, a), b);
+}
+
+Value lora_matmul(Value x, Value w, Value a, Value b, const std::string& format,
+                  const LoraOptions& options) {
+  return quantised_matmul(x, w, format, options.block) +
+         scalar(x, options.scale) * matmul(matmul(x, a), b);
 }
 
 }  // namespace rlx

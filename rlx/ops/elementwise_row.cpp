@@ -3,6 +3,7 @@
 #include <array>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/ir/extent_facts.h"
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
@@ -38,8 +39,8 @@ bool takes(const Elementwise& scalar, DType dtype) {
 Types infer_from(const InferSite& site, size_t first) {
   const OpDef& op = site.op;
   const TensorType& x = site.in(first);
-  require(takes(*op.elementwise, x.dtype), op.name, ": takes ", taken(*op.elementwise), ", got ",
-          x);
+  if (!takes(*op.elementwise, x.dtype))
+    fail(ErrorKind::invalid_graph, op.name, ": takes ", taken(*op.elementwise), ", got ", x);
   for (size_t i = first + 1; i < site.inputs.size(); ++i)
     require(site.in(i).dtype == x.dtype, op.name, ": ", op.inputs.names[first], " is ", x, " and ",
             op.inputs.names[i], " is ", site.in(i), "; cast one to the dtype of the other");
@@ -205,10 +206,23 @@ bool all_fit(const HostValue& value, DType dtype) {
 Dims broadcast_shapes(const InferSite& site, const Dims& a, const Dims& b) {
   const Dims &longer = a.size() >= b.size() ? a : b, &shorter = a.size() >= b.size() ? b : a;
   Dims shape = longer;
+  const ExtentFacts facts(a, b);
   for (size_t i = 0; i < shorter.size(); ++i) {
     Dim& dim = shape[longer.size() - shorter.size() + i];
     if (dim == shorter[i]) continue;
-    dim = site.broadcast(dim, shorter[i], text("cannot broadcast ", a, " with ", b));
+    Dim other = shorter[i];
+    // But for the extents that the facts are from.
+    if (!facts.empty() && !tells_limit(dim, other)) {
+      dim = facts(dim);
+      other = facts(other);
+      if (dim == other) continue;
+    }
+    if (other.is(1)) continue;
+    if (dim.is(1)) {
+      dim = other;
+      continue;
+    }
+    dim = site.broadcast(dim, other, text("cannot broadcast ", a, " with ", b));
   }
   return shape;
 }

@@ -43,7 +43,6 @@ Steps lower(const LowerSite& site) {
   LoweredBody body = site.lower_body(body_of(site.attrs()), site.inputs, std::nullopt);
   for (size_t i = 0; i < body.outputs.size(); ++i)
     body.steps.add(Copy{body.outputs[i].value, site.results[i].value});
-  for (Step& step : body.steps.list) step.node = -1;
   return std::move(body.steps);
 }
 

@@ -9,6 +9,7 @@
 #include "rlx/compile/lower_graph.h"
 #include "rlx/ops/ops_activation.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_fake_quantise.h"
 #include "rlx/ops/ops_integer.h"
 #include "rlx/ops/ops_loss.h"
 #include "rlx/ops/ops_pool.h"

@@ -59,7 +59,6 @@ Steps lower(const LowerSite& site) {
           body.steps.add(Bind{*symbol, own[d]});
       body.steps.add(Copy{body.outputs[i].value, site.results[i].value});
     }
-    for (Step& step : body.steps.list) step.node = -1;
     return std::move(body.steps);
   };
   Steps then = branch("then"), otherwise = branch("else");

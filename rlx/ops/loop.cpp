@@ -314,7 +314,6 @@ Steps lower(const LowerSite& site) {
                            "while_loop needs its condition"});
   }
   carry(site, form, body);
-  for (Step& step : body.steps.list) step.node = -1;
   loop.body = std::move(body.steps);
   steps.add(std::move(loop));
   for (size_t k = 0; k < form.stacked; ++k) {

@@ -5,9 +5,9 @@
 
 namespace rlx {
 
-// x[.., K] times w[N, K] kept as i8 in blocks along K, each block with a scale: scales[N, K /
-// block].
-Value quantised_matmul(Value x, Value w, Value scales, int64_t block);
+// x[.., K] times w[N, K] kept as i8 or u8 in blocks along K, each block with a scale and perhaps a
+// zero point, of w's dtype: [N, K / block], or [1, K / block] where all rows share them.
+Value quantised_matmul(Value x, Value w, Value scales, int64_t block, Value zeros = {});
 // x . w + bias, its columns parted into three results of the widths given.
 struct Qkv {
   Value q, k, v;

@@ -1,7 +1,7 @@
 // Quantisation of floats to bytes, and back.
 #pragma once
 
-#include <string>
+#include <cstdint>
 
 #include "rlx/ir/value.h"
 
@@ -22,9 +22,4 @@ struct DynamicallyQuantised {
   Value y, scale, zero_point;
 };
 DynamicallyQuantised dynamic_quantise(Value x);  // to u8, by the range of x and 0
-// x as `bits` bits would hold it, in steps of `scale`, which broadcasts. What the gradient of x is
-// where x is out of range: that of the result (plain), or none (clipped).
-Value fake_quantise(Value x, Value scale, int64_t bits = 8,
-                    const std::string& estimator = "clipped");
-
 }  // namespace rlx

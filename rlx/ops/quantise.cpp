@@ -8,6 +8,7 @@
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_fake_quantise.h"
 #include "rlx/ops/ops_quantise.h"
 
 namespace rlx {
@@ -87,8 +88,10 @@ Types infer_fake(const InferSite& site) {
   const int64_t bits = site.attrs.get<int64_t>("bits");
   require(bits >= 2 && bits <= 16, "fake_quantise: ", bits, " bits are not in [2, 16]");
   const std::string& estimator = site.attrs.get<std::string>("estimator");
-  require(estimator == "plain" || estimator == "clipped", "fake_quantise: there is no estimator '",
-          estimator, "'; it takes plain, clipped");
+  require(estimator == "plain" || estimator == "clipped" || estimator == "tanh" ||
+              estimator == "hard_tanh",
+          "fake_quantise: there is no estimator '", estimator,
+          "'; it takes plain, clipped, tanh, hard_tanh");
   return {x};
 }
 
@@ -209,6 +212,16 @@ Gradients gradient_dequantise(const GradientSite& site) {
   return gradients;
 }
 
+// dy as far as an estimator lets it through to x.
+Value through(const std::string& estimator, Value steps, Value inside, const Range& range,
+              Value dy) {
+  if (estimator == "plain") return dy;
+  if (estimator == "clipped") return rows::if_true(inside, dy);
+  const Value one = scalar(steps, 1);
+  if (estimator == "tanh") return dy * (one - tanh(steps) * tanh(steps));
+  return dy * relu(one - abs(steps) / scalar(steps, range.high));
+}
+
 // Straight through for x; the scale has the gradient that learned steps have.
 Gradients gradient_fake(const GradientSite& site) {
   const Value x = site.in(0), scale = site.in(1), steps = x / scale;
@@ -216,8 +229,7 @@ Gradients gradient_fake(const GradientSite& site) {
   const Value inside = logical_and(greater_equal(steps, scalar(x, range.low)),
                                    less_equal(steps, scalar(x, range.high)));
   const Value slope = where(inside, round(steps) - steps, clip(steps, range.low, range.high));
-  const bool plain = site.attrs().get<std::string>("estimator") == "plain";
-  return {plain ? site.dy() : rows::if_true(inside, site.dy()),
+  return {through(site.attrs().get<std::string>("estimator"), steps, inside, range, site.dy()),
           unbroadcast(site.dy() * slope, scale)};
 }
 

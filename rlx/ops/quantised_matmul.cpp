@@ -1,11 +1,13 @@
 // quantised_matmul(x, w): x[.., K] times w, whose N rows of K elements are blocks of few bits; or w
-// as i8[N, K] with scales beside it. quantised_grouped_matmul(x, w, expert): row i times the matrix
-// of w that expert[i] names. Kernels decode as they read: w is never expanded.
+// as bytes [N, K] with scales, and zero points, beside it: one for each block of a row, or of all
+// rows. quantised_grouped_matmul(x, w, expert): row i times the matrix of w that expert[i] names.
+// Kernels decode as they read: w is never expanded.
 
 #include <algorithm>
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/ops/block_weights.h"
+#include "rlx/ops/elementwise.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_blocks.h"
 #include "rlx/ops/ops_core.h"
@@ -28,18 +30,33 @@ struct Extents {
 
 // ---- Types ----
 
+// One for each block of each row of w, or of all rows.
+void require_blocks(const InferSite& site, size_t i) {
+  const TensorType &w = site.in(1), &each = site.in(i);
+  const char* name = site.op.inputs.names[i].c_str();
+  const int64_t block = site.attrs.get<int64_t>("block");
+  if (!each.shape[0].is(1))
+    site.equal(each.shape[0], w.shape[0], text(name, ' ', each, " do not fit w ", w));
+  site.equal(each.shape[1] * Dim(block), w.shape[1],
+             text("blocks of ", block, " with ", name, ' ', each, " do not fill w ", w));
+}
+
 Extents apart_extents(const InferSite& site) {
   const TensorType& w = site.in(1);
   const int64_t block = site.attrs.get<int64_t>("block");
-  require(w.dtype == DType::i8 && rank(w) == 2, "quantised_matmul: w is ", w,
-          ", it needs to be i8[N, K]");
+  require((w.dtype == DType::i8 || w.dtype == DType::u8) && rank(w) == 2, "quantised_matmul: w is ",
+          w, ", it needs to be i8[N, K] or u8[N, K]");
   const TensorType& scales = site.in(2);
   require(is_float(scales.dtype) && rank(scales) == 2, "quantised_matmul: scales are ", scales,
           ", they need to be floats [N, K / block]");
   require(block > 0, "quantised_matmul: block ", block, " is not positive");
-  site.equal(scales.shape[0], w.shape[0], text("scales ", scales, " do not fit w ", w));
-  site.equal(scales.shape[1] * Dim(block), w.shape[1],
-             text("blocks of ", block, " with scales ", scales, " do not fill w ", w));
+  require_blocks(site, 2);
+  if (site.has(3)) {
+    const TensorType& zeros = site.in(3);
+    require(zeros.dtype == w.dtype && rank(zeros) == 2, "quantised_matmul: zeros are ", zeros,
+            ", they need to be ", w.dtype, " [N, K / block]");
+    require_blocks(site, 3);
+  }
   return {w.shape[0], w.shape[1]};
 }
 
@@ -97,9 +114,13 @@ std::vector<double> decoded_row(const ReferenceSite& site, int64_t i) {
     return {values.begin(), values.end()};
   }
   const int64_t block = site.attrs.get<int64_t>("block");
+  const auto of_block = [&](size_t operand, int64_t k) {
+    const Tensor& each = site.in(operand);
+    return each.at((each.shape()[0] == 1 ? 0 : i * each.shape()[1]) + k / block);
+  };
   std::vector<double> values(static_cast<size_t>(bytes));
   for (int64_t k = 0; k < bytes; ++k)
-    values[size_t(k)] = w.at(i * bytes + k) * site.in(2).at((i * bytes + k) / block);
+    values[size_t(k)] = (w.at(i * bytes + k) - (site.has(3) ? of_block(3, k) : 0)) * of_block(2, k);
   return values;
 }
 
@@ -244,7 +265,7 @@ Steps lower_form(const LowerSite& site, const Form& form, const WeightRows& w) {
 Steps lower(const LowerSite& site) {
   Steps steps;
   const WeightRows w =
-      is_apart(site.attrs()) ? apart_rows(site, 1, 2, steps) : weight_rows(site, 1, steps);
+      is_apart(site.attrs()) ? apart_rows(site, 1, steps) : weight_rows(site, 1, steps);
   const Dims& x = site.in(0).shape;
   steps.append(lower_form(
       site, {false, goes_back(site.attrs()), count(Dims(x.begin(), x.end() - 1)), w.count, 1}, w));
@@ -272,8 +293,8 @@ Gradients gradient(const GradientSite& site) {
   const Value x = site.in(0), w = site.in(1), dy = site.dy();
   if (!is_apart(site.attrs()))
     return {x.apply(quantised_matmul_op(), {dy, w}, turned(site.attrs())), std::nullopt};
-  const Value scales = site.in(2);
-  const Value dx = x.apply(quantised_matmul_op(), {dy, w, scales}, turned(site.attrs()));
+  const Value scales = site.in(2), zeros = site.inputs.size() > 3 ? site.in(3) : Value{};
+  const Value dx = x.apply(quantised_matmul_op(), {dy, w, scales, zeros}, turned(site.attrs()));
   const bool back = goes_back(site.attrs());
   const Dim n = w.shape()[0], k = w.shape()[1], block = site.attrs().get<int64_t>("block");
   const Dims blocks = {n, scales.shape()[1], block};
@@ -281,8 +302,12 @@ Gradients gradient(const GradientSite& site) {
   const Value by_n = reshape(back ? x : dy, Dims{rows, n}),
               by_k = reshape(back ? dy : x, Dims{rows, k});
   const Value dw = matmul(by_n, by_k, true);
-  const Value q = reshape(cast(w, x.dtype()), blocks);
-  return {dx, std::nullopt, cast(sum(reshape(dw, blocks) * q, {2}), scales.dtype())};
+  Value q = reshape(cast(w, x.dtype()), blocks);
+  if (zeros) q = q - unsqueeze(cast(zeros, x.dtype()), {2});
+  const Value of_blocks = sum(reshape(dw, blocks) * q, {2});
+  Gradients all{dx, std::nullopt, cast(unbroadcast(of_blocks, scales), scales.dtype())};
+  all.resize(site.inputs.size());
+  return all;
 }
 
 Gradients gradient_grouped(const GradientSite& site) {
@@ -298,7 +323,7 @@ const OpDef& quantised_matmul_op() {
   static const OpDef op{
       .name = "quantised_matmul",
       .family = "linear",
-      .inputs = {2, 3, {"x", "w", "scales"}},
+      .inputs = {2, 4, {"x", "w", "scales", "zeros"}},
       .attrs = {{"format", ""}, {"block", 0}, {"transpose_w", true}},
       .infer = infer,
       .reference = reference,
@@ -326,8 +351,8 @@ const OpDef& quantised_grouped_matmul_op() {
   return op;
 }
 
-Value quantised_matmul(Value x, Value w, Value scales, int64_t block) {
-  return x.apply(quantised_matmul_op(), {x, w, scales}, {{"block", block}});
+Value quantised_matmul(Value x, Value w, Value scales, int64_t block, Value zeros) {
+  return x.apply(quantised_matmul_op(), {x, w, scales, zeros}, {{"block", block}});
 }
 Value quantised_matmul(Value x, Value w, const std::string& format, int64_t block) {
   return x.apply(quantised_matmul_op(), {x, w}, {{"format", format}, {"block", block}});

@@ -35,7 +35,7 @@ TEST(QuantisedMatmul, EveryBlockHasItsScale) {
 
 TEST(QuantisedMatmul, ErrorsNameTheOperands) {
   EXPECT_EQ(error_of(f32({3, 4}), f32({3, 2}), 2),
-            "quantised_matmul: w is f32[3, 4], it needs to be i8[N, K]");
+            "quantised_matmul: w is f32[3, 4], it needs to be i8[N, K] or u8[N, K]");
   EXPECT_EQ(error_of({DType::i8, {3, 4}}, f32({3, 2}), 0),
             "quantised_matmul: block 0 is not positive");
   EXPECT_EQ(error_of({DType::i8, {3, 4}}, f32({3, 2}), 3),

@@ -6,7 +6,7 @@
 
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_core.h"
-#include "rlx/ops/ops_sort.h"
+#include "rlx/ops/sort_radix.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -81,13 +81,30 @@ Dim merge_passes(const Dim& length, const Block& block) {
   return passes;
 }
 
-enum Variant : int64_t { select_in_turn = 0, sort_and_merge = 1, sort_with_many_lanes = 2 };
+enum Variant : int64_t {
+  select_in_turn = 0,
+  sort_and_merge = 1,
+  sort_with_many_lanes = 2,
+  sort_by_digit = 3,
+  sort_by_digit_with_many_lanes = 4
+};
+
+// Passes over digits cost the same however few are kept; merges take more of them the longer rows
+// are.
+bool suits_digits(const Dim& length, const Dim& keep) {
+  constexpr int64_t kLong = 16384;
+  return length.is_number() && length.number() >= kLong && keep.is_number() &&
+         keep.number() >= length.number() / 16;
+}
 
 // Rows so short, or so few of their elements, that a lane finds them by looking at each again.
 int64_t choose_variant(const LowerSite& site, const Dim& length, const Dim& keep) {
   constexpr int64_t kMostSteps = 4096, kFewSteps = 1024, kShort = 64;
   const bool software = site.traits.device_class == DeviceClass::software;
-  const int64_t sorts = software ? sort_and_merge : sort_with_many_lanes;
+  const bool by_digit = suits_digits(length, keep);
+  const int64_t sorts = software
+                            ? (by_digit ? sort_by_digit : sort_and_merge)
+                            : (by_digit ? sort_by_digit_with_many_lanes : sort_with_many_lanes);
   const bool known = length.is_number() && keep.is_number() && keep.number() <= length.number();
   const int64_t steps = known ? length.number() * keep.number() : kMostSteps + 1;
   const bool suits = steps <= kFewSteps && length.number() <= kShort;
@@ -125,7 +142,7 @@ constexpr const char* kPutResults = R"(fn put(row: u32, place: u32, key: u32, in
 
 }  // namespace
 
-Variants sort_variants() { return {"sort.variant", 3}; }
+Variants sort_variants() { return {"sort.variant", 5}; }
 
 void sort_reference(const ReferenceSite& site, const Ordering& ordering) {
   const Tensor& x = site.in(0);
@@ -201,6 +218,9 @@ SortedKeys sort_pairs(const LowerSite& site, const Operand& x, const Rows& rows,
 
 SortedKeys sort_keys(const LowerSite& site, const Operand& keys) {
   const Rows row({count(keys.shape)}, 0);
+  if (suits_digits(row.length, row.length))
+    return sort_by_digits(site, keys, row, key_function(DType::u32, "u32", false),
+                          site.traits.device_class != DeviceClass::software);
   return sort_pairs(site, keys, row, row.length, key_function(DType::u32, "u32", false),
                     choose_block(row.length, false));
 }
@@ -213,15 +233,18 @@ Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
       key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
   const int64_t variant = choose_variant(site, rows.length, keep);
   if (variant == select_in_turn) return select_dispatch(site, rows, keep, key);
+  const bool by_digit = variant >= sort_by_digit;
   const Block block = choose_block(rows.length, variant == sort_with_many_lanes);
-  if (merge_passes(rows.length, block).is(0) && keep.is_number()) {  // a row is a block
+  if (!by_digit && merge_passes(rows.length, block).is(0) &&
+      keep.is_number()) {  // a row is a block
     Dispatch sort = block_dispatch(x, rows, keep, key, block);
     sort.operands.push_back(site.write("values", 0));
     sort.operands.push_back(site.write("indices", 1));
     sort.prelude.emplace_back(kPutResults);
     return sort;
   }
-  const SortedKeys sorted = sort_pairs(site, x, rows, keep, key, block);
+  const SortedKeys sorted = by_digit ? sort_by_digits(site, x, rows, key, variant != sort_by_digit)
+                                     : sort_pairs(site, x, rows, keep, key, block);
   Steps steps = sorted.steps;
   steps.add(Dispatch{
       .kernel = kernel("sort_take"),
@@ -252,8 +275,7 @@ Gradients sort_gradient(const GradientSite& site, size_t axis) {
 
   const int64_t at = static_cast<int64_t>(axis);
   const Value row_length = cast(slice(shape_of(x), {at}, {at + 1}), DType::i32);
-  const Value row =
-      reshape(cast(sort(zeros(x, {rows})).indices, DType::i32), {rows, 1});  // 0, 1, ..
+  const Value row = reshape(counting(x, rows, DType::i32), {rows, 1});
   const Value places = row * row_length + reshape(transpose(indices, swap), {rows, keep});
   const Value dy = reshape(transpose(site.dy(), swap), {rows * keep});
   const Value flat =

@@ -97,11 +97,8 @@ PassResult run(const Graph& graph) {
       ++changes;
       return same;
     }
-    const Value first = site.to.add(node.op, inputs, site.attrs, node.name);
-    site.to.set_origin(first, node.origin);
-    seen.emplace(digest.value(), first);
-    Values results;
-    for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
+    const Values results = copy_node(site, inputs);
+    seen.emplace(digest.value(), results[0]);
     return results;
   });
   return {std::move(result), changes};

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "rlx/ir/extent_facts.h"
+
 namespace rlx {
 namespace {
 
@@ -23,52 +25,6 @@ bool same_check(const DimCheck& a, const DimCheck& b) {
          ((a.a == b.a && a.b == b.b) || (turns && a.a == b.b && a.b == b.a));
 }
 
-// Takes an extent apart into those that it is the broadcast of.
-class Parts : public Dim::Builder {
- public:
-  static std::vector<Dim> of(const Dim& extent) {
-    Parts parts;
-    return parts.found_[static_cast<size_t>(extent.build(parts))].parts;
-  }
-
- private:
-  struct Found {
-    Dim whole;
-    std::vector<Dim> parts;
-  };
-  int32_t add(const Dim& whole, std::vector<Dim> parts = {}) {
-    if (parts.empty()) parts = {whole};
-    found_.push_back({whole, std::move(parts)});
-    return static_cast<int32_t>(found_.size()) - 1;
-  }
-  const Found& at(int32_t i) const { return found_[static_cast<size_t>(i)]; }
-
-  int32_t number(int64_t value) override { return add(value); }
-  int32_t symbol(const std::string& name) override { return add(Dim(name)); }
-  int32_t sum(int32_t a, int32_t b) override { return add(at(a).whole + at(b).whole); }
-  int32_t product(int32_t a, int32_t b) override { return add(at(a).whole * at(b).whole); }
-  int32_t call(Dim::Function function, int32_t a, int32_t b) override {
-    const Dim &x = at(a).whole, &y = at(b).whole;
-    switch (function) {
-      case Dim::Function::floor_div:
-        return add(floor_div(x, y));
-      case Dim::Function::mod:
-        return add(mod(x, y));
-      case Dim::Function::min:
-        return add(min(x, y));
-      case Dim::Function::max:
-        return add(max(x, y));
-      default:
-        break;
-    }
-    std::vector<Dim> parts = at(a).parts;
-    parts.insert(parts.end(), at(b).parts.begin(), at(b).parts.end());
-    return add(broadcast(x, y), std::move(parts));
-  }
-
-  std::vector<Found> found_;
-};
-
 // Checks over numbered unknowns and numbers.
 class Trial {
  public:
@@ -77,6 +33,9 @@ class Trial {
     constexpr size_t kMostUnknowns = 6;
     if (unknowns_.size() > kMostUnknowns) return false;
     values_.assign(unknowns_.size(), 0);
+    for (size_t part = 0; part < unknowns_.size(); ++part)
+      for (size_t whole = 0; whole < unknowns_.size(); ++whole)
+        if (is_cut_of(unknowns_[part], unknowns_[whole])) cuts_.emplace_back(part, whole);
     return same_from(0, first, second);
   }
 
@@ -92,7 +51,7 @@ class Trial {
 
   std::vector<Part> read(const Dim& extent) {
     std::vector<Part> parts;
-    for (const Dim& part : Parts::of(extent)) {
+    for (const Dim& part : broadcast_parts(extent)) {
       if (part.is_number()) {
         domain_.push_back(part.number());
         parts.push_back({true, part.number()});
@@ -115,10 +74,16 @@ class Trial {
   }
 
   bool same_from(size_t unknown, const std::vector<Check>& a, const std::vector<Check>& b) {
-    if (unknown == values_.size()) return all_hold(a) == all_hold(b);
+    if (unknown == values_.size()) return !is_possible() || all_hold(a) == all_hold(b);
     return std::all_of(domain_.begin(), domain_.end(), [&](int64_t value) {
       values_[unknown] = value;
       return same_from(unknown + 1, a, b);
+    });
+  }
+  // min(n, c) is n, or a number above 1.
+  bool is_possible() const {
+    return std::none_of(cuts_.begin(), cuts_.end(), [&](const auto& cut) {
+      return values_[cut.first] == 1 && values_[cut.second] != 1;
     });
   }
   bool all_hold(const std::vector<Check>& checks) const {
@@ -145,6 +110,7 @@ class Trial {
 
   std::vector<Dim> unknowns_;
   std::vector<int64_t> values_;
+  std::vector<std::pair<size_t, size_t>> cuts_;  // unknowns, the first min(the second, a number)
   std::vector<int64_t> domain_ = {1, (int64_t{1} << 40) + 1, (int64_t{1} << 40) + 2,
                                   (int64_t{1} << 40) + 3};
 };

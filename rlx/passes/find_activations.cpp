@@ -132,7 +132,7 @@ void add_softmax(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph) {
+PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_clips(all);
@@ -143,7 +143,7 @@ PassResult run(const Graph& graph) {
     add_softmax(all);
     return all;
   }();
-  return apply_rules(graph, rules);
+  return apply_rules(graph, rules, misses);
 }
 
 }  // namespace

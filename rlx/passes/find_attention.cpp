@@ -180,6 +180,10 @@ void add_scores(Rules& rules) {
     add(low(s.narrow), [=](const Found& found) { return lowered.masks(found, where_seen, {}); });
   }
   add(sum({s.narrow, bias}), [=](const Found& found) { return Masks{found[bias], {}}; });
+  const Pattern other = any([](const Value& value) { return is_float(value.dtype()); });
+  add(sum({s.narrow, bias, other}), [=](const Found& found) {
+    return Masks{found[bias] + found[other], {}};
+  });
   add(s.plain, [](const Found&) { return Masks{}; });
 }
 
@@ -241,7 +245,7 @@ void add_groups(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph) {
+PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_scores(all);
@@ -249,7 +253,7 @@ PassResult run(const Graph& graph) {
     add_layout(all);
     return all;
   }();
-  return apply_rules(graph, rules);
+  return apply_rules(graph, rules, misses);
 }
 
 }  // namespace

@@ -124,7 +124,7 @@ TEST(FindAttention, AMaskMayBeAPartOfATable) {
   graph.output("y", matmul(softmax(scores + graph.input("padding", f32({"b", 1, 1, 1}))), v));
   const Graph known = dead_code.run(known_shapes.run(graph).graph).graph;
   EXPECT_EQ(ops_after(find_attention, known),
-            OpNames("concat concat slice slice where add expand attention"));
+            OpNames("concat concat slice slice where add attention"));
 }
 
 TEST(FindAttention, ANumberThatIsNotLowEnoughIsNoMask) {

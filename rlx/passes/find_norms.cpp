@@ -46,9 +46,18 @@ Dims trailing(const Dims& shape, int64_t axis) { return Dims(shape.begin() + axi
 struct Parts {
   Pattern x = any(), epsilon = number();
   Pattern centre = op("mean", {x}, over_last_axes), distance = sum({x, {centre, -1}});
-  Pattern variance = either({op("mean", {product({{distance, 2}})}, over_last_axes),
-                             op("mean_square", {distance}, over_last_axes)});
+  // As the mean of squares minus the square of the mean, too, which is less exact than the norm.
+  Pattern square = op("mean", {product({{x, 2}})}, over_last_axes);
+  Pattern moments = sum({square, {product({{centre, 2}}), -1}});
+  Pattern variance =
+      either({op("mean", {product({{distance, 2}})}, over_last_axes),
+              op("mean_square", {distance}, over_last_axes), moments, op("relu", {moments})});
   Pattern deviation = sum({variance}, epsilon);
+
+  bool have_one_axis(const Found& found) const {
+    return first_of_last_axes(found.node(centre)) ==
+           first_of_last_axes(found.node(found.has(square) ? square : variance));
+  }
 };
 
 void add_layer_norm(Rules& rules) {
@@ -56,7 +65,7 @@ void add_layer_norm(Rules& rules) {
   const Pattern gamma = once(), beta = once();
   const auto whole = [=](const Found& found) {
     const auto axis = first_of_last_axes(found.node(p.centre));
-    if (axis != first_of_last_axes(found.node(p.variance))) return Value{};
+    if (!p.have_one_axis(found)) return Value{};
     const Value x = found[p.x];
     const auto weight = [&](const Pattern& pattern) {
       return found.has(pattern) ? in_shape(found[pattern], trailing(x.shape(), *axis)) : Value{};
@@ -249,7 +258,7 @@ void add_group_norm(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph) {
+PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_layer_norm(all);
@@ -259,7 +268,7 @@ PassResult run(const Graph& graph) {
     add_group_norm(all);
     return all;
   }();
-  return apply_rules(graph, rules);
+  return apply_rules(graph, rules, misses);
 }
 
 }  // namespace

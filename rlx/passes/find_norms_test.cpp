@@ -114,6 +114,19 @@ TEST(FindNorms, GroupNormIsANormOfRowsOfChannels) {
   EXPECT_EQ(torch.found(reshape(each, Dims{2, 6, 4, 5})), OpNames("group_norm"));
 }
 
+TEST(FindNorms, AVarianceMayBeADifferenceOfMoments) {
+  for (const bool cut : {false, true})
+    for (const bool same : {false, true}) {
+      Graph graph;
+      const Value x = graph.input("x", f32({2, 5, 7}));
+      const Value centre = mean(x, {-1}, true);
+      Value variance = mean(x * x, {same ? -1 : 1}, true) - centre * centre;
+      if (cut) variance = relu(variance);
+      graph.output("y", (x - centre) * rsqrt(variance + scalar(x, 0.1)));
+      EXPECT_EQ(ops_after(find_norms, graph).count("layer_norm"), same ? 1u : 0u);
+    }
+}
+
 TEST(FindNorms, AMeanOverOtherAxesIsNone) {
   Written first(f32({2, 3, 4}));
   EXPECT_EQ(first.found(normal(first.x, {0, 2})), OpNames("mean sub pow mean add sqrt div"));

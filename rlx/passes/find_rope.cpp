@@ -1,5 +1,6 @@
 // x * cos + rotated(x) * sin becomes rope, where rotated(x) is [-x2, x1] for the halves [x1, x2] of
-// x and both halves of the tables are seen to be equal.
+// x and both halves of the tables are seen to be equal; or where it is that for each pair of
+// neighbours, and those of the tables are equal.
 
 #include <algorithm>
 
@@ -24,12 +25,33 @@ bool joins_last_axis(const Node& concat) {
   return concat.inputs.size() == 2 && (axis == -1 || axis == rank(concat.types[0]) - 1);
 }
 
-// Are the two halves of the last axis equal? Functions of elements and views of rows keep that.
-bool has_equal_halves(const Value& value, int depth = 12) {
+// Are the two halves of the last axis equal?
+bool joins_equal_halves(const Value& value) {
+  const Node& node = value.producer();
+  return node.op->name == "concat" && joins_last_axis(node) && node.inputs[0] == node.inputs[1];
+}
+// Are neighbours? As [.., n, 1] is repeated to [.., n, 2] and seen as [.., 2n].
+bool joins_equal_neighbours(const Value& value) {
+  const Node& node = value.producer();
+  if (node.op->name != "reshape") return false;
+  const Value pairs = node.inputs[0];
+  const Node& repeats = pairs.producer();
+  if (is_source(repeats) || rank(pairs.type()) < 2) return false;
+  const Dims &shape = pairs.shape(), &single = repeats.inputs[0].shape();
+  if (!shape.back().is(2) || !(value.shape().back() == shape[shape.size() - 2] * Dim(2)) ||
+      single.size() != shape.size() || !single.back().is(1) ||
+      !(single[shape.size() - 2] == shape[shape.size() - 2]))
+    return false;
+  return repeats.op->name == "expand" || repeats.op->name == "tile" || joins_equal_halves(pairs);
+}
+
+// Has the last axis equal parts so? Functions of elements and views of rows keep that.
+using Equal = bool (*)(const Value& value);
+bool has_equal(Equal parts, const Value& value, int depth = 12) {
   const Node& node = value.producer();
   if (depth == 0 || value.shape().empty() || is_source(node)) return false;
-  if (node.op->name == "concat") return joins_last_axis(node) && node.inputs[0] == node.inputs[1];
-  const auto goes_on = [&](size_t i) { return has_equal_halves(node.inputs[i], depth - 1); };
+  if (parts(value)) return true;
+  const auto goes_on = [&](size_t i) { return has_equal(parts, node.inputs[i], depth - 1); };
   if (node.op->elementwise && node.inputs.size() == 1) return goes_on(0);
   if (node.op->name == "mul") {
     if (number_of(node.inputs[1])) return goes_on(0);
@@ -46,8 +68,8 @@ struct Table {
   Value half;  // [S, D / 2] or [B, S, D / 2]
 };
 
-// The first half of a table that broadcasts to x, as rope takes it.
-std::optional<Table> table_of(Value table, const Dims& x) {
+// The half of a table that broadcasts to x, as rope takes it: the first, or every second element.
+std::optional<Table> table_of(Value table, const Dims& x, bool pairs = false) {
   const Dims& shape = table.shape();
   if (shape.size() < 2 || shape.size() > x.size() || !(shape.back() == x.back()))
     return std::nullopt;
@@ -63,7 +85,9 @@ std::optional<Table> table_of(Value table, const Dims& x) {
     Ints ones;
     for (size_t d = own ? 1 : 0; d + 1 < x.size(); ++d)
       if (d != positions && d >= extra) ones.push_back(static_cast<int64_t>(d - extra));
-    const Value half = slice(table, {0}, {x.back().number() / 2}, {-1});
+    const int64_t all = x.back().number();
+    const Value half =
+        pairs ? slice(table, {0}, {all}, {-1}, {2}) : slice(table, {0}, {all / 2}, {-1});
     return Table{behind == 1 ? "bhsd" : "bshd", ones.empty() ? half : squeeze(half, ones)};
   }
   return std::nullopt;
@@ -82,11 +106,43 @@ void add_halves(Rules& rules) {
          if (first->first != 0 || second->first != half || second->count != half ||
              !of.shape().back().is(2 * half))
            return Value{};
-         if (!has_equal_halves(found[cosines]) || !has_equal_halves(found[sines])) return Value{};
+         if (!has_equal(joins_equal_halves, found[cosines]) ||
+             !has_equal(joins_equal_halves, found[sines]))
+           return Value{};
          const auto cos = table_of(found[cosines], of.shape()),
                     sin = table_of(found[sines], of.shape());
          if (!cos || !sin || cos->layout != sin->layout) return Value{};
          return rope(of, cos->half, sin->half, false, cos->layout);
+       }});
+}
+
+void add_neighbours(Rules& rules) {
+  const Pattern x = any(), cosines = any(), sines = any();
+  const auto second = [](int64_t first) {
+    return [=](const Node& node) { return every_second(node) == first; };
+  };
+  const auto with_axis = [](const Pattern& of) {
+    return either({op("unsqueeze", {of}), op("reshape", {of})});
+  };
+  const Pattern even = op("slice", {x}, second(0)), odd = op("slice", {x}, second(1));
+  const Pattern pairs =
+      op("concat", {with_axis(op("neg", {odd})), with_axis(even)}, joins_last_axis);
+  const Pattern rotated = op("reshape", {pairs});
+  rules.push_back(
+      {sum({product({x, cosines}), product({rotated, sines})}), [=](const Found& found) {
+         const Value of = found[x];
+         Dims parted = of.shape();
+         parted.back() = found[even].shape().back();
+         parted.emplace_back(2);
+         if (!(found[pairs].shape() == parted) || !(found[rotated].shape() == of.shape()))
+           return Value{};
+         if (!has_equal(joins_equal_neighbours, found[cosines]) ||
+             !has_equal(joins_equal_neighbours, found[sines]))
+           return Value{};
+         const auto cos = table_of(found[cosines], of.shape(), true),
+                    sin = table_of(found[sines], of.shape(), true);
+         if (!cos || !sin || cos->layout != sin->layout) return Value{};
+         return rope(of, cos->half, sin->half, true, cos->layout);
        }});
 }
 
@@ -107,14 +163,15 @@ void add_rest(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph) {
+PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_halves(all);
+    add_neighbours(all);
     add_rest(all);
     return all;
   }();
-  return apply_rules(graph, rules);
+  return apply_rules(graph, rules, misses);
 }
 
 }  // namespace

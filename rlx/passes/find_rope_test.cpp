@@ -55,6 +55,39 @@ TEST(FindRope, TablesMayBeOfABatchOrBehindHeads) {
             OpNames("concat unsqueeze cos sin slice squeeze slice squeeze rope"));
 }
 
+// Every two neighbours are turned, as GPT-J has them.
+Value rotated_neighbours(Value x) {
+  const int64_t all = x.shape().back().number();
+  const Value even = slice(x, {0}, {all}, {-1}, {2}), odd = slice(x, {1}, {all}, {-1}, {2});
+  return reshape(concat({unsqueeze(-odd, {-1}), unsqueeze(even, {-1})}, -1), x.shape());
+}
+Value repeated_neighbours(Value table, bool joins) {
+  Dims pairs = table.shape(), whole = pairs;
+  pairs.emplace_back(2);
+  whole.back() = whole.back() * Dim(2);
+  const Value single = unsqueeze(table, {-1});
+  return reshape(joins ? concat({single, single}, -1) : expand(single, pairs), whole);
+}
+
+TEST(FindRope, NeighboursMayBeTurned) {
+  for (const bool joins : {false, true}) {
+    Graph graph;
+    const Value x = graph.input("x", f32({2, 3, "s", 6})),
+                table = graph.input("angles", f32({"s", 3}));
+    graph.output("y", x * repeated_neighbours(cos(table), joins) +
+                          rotated_neighbours(x) * repeated_neighbours(sin(table), joins));
+    EXPECT_EQ(ops_after(find_rope, graph).count("rope"), 1u);
+    EXPECT_EQ(ops_after(find_rope, graph).count("neg"), 0u);
+  }
+}
+
+TEST(FindRope, HalvesOfATableAreNotNeighbours) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3, 5, 4})), table = graph.input("angles", f32({5, 2}));
+  graph.output("y", x * cos(angles(table)) + rotated_neighbours(x) * sin(angles(table)));
+  EXPECT_EQ(ops_after(find_rope, graph).count("rope"), 0u);
+}
+
 TEST(FindRope, WhatIsBehindTheTurnedPartIsLeftAlone) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3, 5, 6}));

@@ -100,14 +100,14 @@ Rule concats() {
           }};
 }
 
-PassResult run(const Graph& graph) {
+PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all{gathers(), concats()};
     for (const char* name : {"sum", "mean", "reduce_max", "reduce_min", "prod"})
       all.push_back(reductions(name));
     return all;
   }();
-  return apply_rules(graph, rules);
+  return apply_rules(graph, rules, misses);
 }
 
 }  // namespace

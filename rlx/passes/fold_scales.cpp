@@ -202,7 +202,7 @@ void add_before(Rules& rules) {
   });
 }
 
-PassResult run(const Graph& graph) {
+PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_batch_norm(all);
@@ -211,7 +211,7 @@ PassResult run(const Graph& graph) {
     add_before(all);
     return all;
   }();
-  return apply_rules(graph, rules);
+  return apply_rules(graph, rules, misses);
 }
 
 }  // namespace

@@ -67,6 +67,18 @@ TEST(Fuse, AResidualMayBeInTheOrderBehindATranspose) {
   EXPECT_EQ(fused_ops(graph), "fused(matmul transpose add)");
 }
 
+TEST(Fuse, ATransposeMayHaveAxesOfOneElement) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 8, 4})), w = graph.input("w", f32({4, 6}));
+  const Value other = graph.input("other", f32({1, 6, 8}));
+  graph.output("y", transpose(matmul(x, w), {0, 2, 1}) + other);
+  EXPECT_EQ(fused_ops(graph), "fused(matmul transpose add)");
+  Graph heads;
+  const Value product = matmul(heads.input("x", f32({1, 3, 5, 4})), heads.input("w", f32({4, 6})));
+  heads.output("y", reshape(transpose(product, {0, 2, 1, 3}), Dims{1, 5, 18}));
+  EXPECT_EQ(fused_ops(heads), "fused(matmul transpose reshape)");
+}
+
 TEST(Fuse, WhatIsReadInBothOrdersIsComputedBefore) {
   Graph graph;
   const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);

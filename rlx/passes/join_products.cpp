@@ -136,10 +136,10 @@ size_t count_products(const Graph& graph) {
   return count;
 }
 
-PassResult run(const Graph& given) {
+PassResult run(const Graph& given, NearMisses* misses) {
   Graph graph = with_weights_first(given);
   if (count_products(graph) == count_products(given)) graph = given.clone();
-  const MatchGraph from(graph);
+  const MatchGraph from(graph, misses);
   const std::vector<Group> groups = groups_of(from);
   std::map<int, const Group*> first_of;
   for (const Group& group : groups) first_of[group[0].root] = &group;

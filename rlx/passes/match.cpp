@@ -3,124 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rlx/ops/catalog.h"
-#include "rlx/ops/ops_core.h"
 #include "rlx/passes/near_misses.h"
+#include "rlx/passes/pattern_part.h"
 
 namespace rlx {
-
-enum class Kind { any, once, number, op, either, maybe, product, sum };
-
-struct Pattern::Part {
-  Kind kind = Kind::any;
-  const OpDef* op = nullptr;
-  bool commutes = false;
-  Patterns operands = {};  // or alternatives
-  std::vector<Weighted> terms = {};
-  double wanted = 0;                 // the number of a product or sum
-  std::optional<Pattern> open = {};  // or what finds it
-  std::optional<double> value = {};  // of a number
-  WhereValue where_value = {};
-  WhereNode where_node = {};
-};
-
 namespace {
 
 using Part = Pattern::Part;
-
-const OpDef& op_named(std::string_view name) {
-  static const OpSet ops = catalog();
-  return *ops.at(name);
-}
-
-// Those that products and sums are made of, and views that a constant may be seen through.
-struct Known {
-  const OpDef &add = op_named("add"), &sub = op_named("sub"), &mul = op_named("mul"),
-              &div = op_named("div"), &neg = op_named("neg"), &pow = op_named("pow"),
-              &sqrt = op_named("sqrt"), &rsqrt = op_named("rsqrt"),
-              &reciprocal = op_named("reciprocal"), &cast = op_named("cast");
-  std::vector<const OpDef*> views = {&op_named("reshape"), &op_named("unsqueeze"),
-                                     &op_named("squeeze"), &op_named("expand"),
-                                     &op_named("transpose")};
-};
-const Known& known() {
-  static const Known ops;
-  return ops;
-}
-bool is_op(const Node& node, const OpDef& op) { return node.op.get() == &op; }
-
-Pattern make(Part part) { return Pattern(std::make_shared<const Part>(std::move(part))); }
-
-Pattern combination(Kind kind, std::vector<Weighted> terms, double wanted,
-                    std::optional<Pattern> open) {
-  Part part;
-  part.kind = kind;
-  part.terms = std::move(terms);
-  part.wanted = wanted;
-  part.open = std::move(open);
-  return make(std::move(part));
-}
-
-}  // namespace
-
-Pattern any(WhereValue where) {
-  Part part;
-  part.where_value = std::move(where);
-  return make(std::move(part));
-}
-Pattern once(WhereValue where) {
-  Part part;
-  part.kind = Kind::once;
-  part.where_value = std::move(where);
-  return make(std::move(part));
-}
-Pattern number() {
-  Part part;
-  part.kind = Kind::number;
-  return make(std::move(part));
-}
-Pattern number(double value) {
-  Part part;
-  part.kind = Kind::number;
-  part.value = value;
-  return make(std::move(part));
-}
-Pattern op(std::string_view name, Patterns operands, WhereNode where) {
-  Part part;
-  part.kind = Kind::op;
-  part.op = &op_named(name);
-  for (const char* either_way : {"add", "mul", "min", "max", "and", "or", "eq"})
-    part.commutes |= name == either_way;
-  part.operands = std::move(operands);
-  part.where_node = std::move(where);
-  return make(std::move(part));
-}
-Pattern maybe(Pattern pattern) {
-  Part part;
-  part.kind = Kind::maybe;
-  part.operands = {std::move(pattern)};
-  return make(std::move(part));
-}
-Pattern either(Patterns patterns) {
-  Part part;
-  part.kind = Kind::either;
-  part.operands = std::move(patterns);
-  return make(std::move(part));
-}
-Pattern product(std::vector<Weighted> factors, double number) {
-  return combination(Kind::product, std::move(factors), number, {});
-}
-Pattern product(std::vector<Weighted> factors, const Pattern& number) {
-  return combination(Kind::product, std::move(factors), 1, number);
-}
-Pattern sum(std::vector<Weighted> terms, double number) {
-  return combination(Kind::sum, std::move(terms), number, {});
-}
-Pattern sum(std::vector<Weighted> terms, const Pattern& number) {
-  return combination(Kind::sum, std::move(terms), 0, number);
-}
-
-namespace {
 
 template <class T>
 const T* find_part(const std::vector<std::pair<const Part*, T>>& found, const Pattern& pattern) {
@@ -140,116 +29,6 @@ double Match::number(const Pattern& pattern) const {
   const double* found = find_part(numbers, pattern);
   require(found != nullptr, "a pattern has no such number");
   return *found;
-}
-
-namespace {
-
-// Does a node make more bytes than it reads, or a number of them that only a run knows? What would
-// take more memory when it is kept is computed at every run: a weight that is decoded, for one.
-bool enlarges(const Node& node) {
-  constexpr int64_t kSmall = 4096;
-  int64_t read = 0, written = 0;
-  const auto bytes = [](const TensorType& type) {
-    return count(concrete(type.shape)) * info(type.dtype).bytes;
-  };
-  for (const TensorType& type : node.types) {
-    if (!is_concrete(type.shape)) return true;
-    written += bytes(type);
-  }
-  if (is_source(node)) return false;
-  for (const Value& input : node.inputs)
-    if (input.present() && is_concrete(input.shape())) read += bytes(input.type());
-  return written > std::max(read, kSmall);
-}
-
-}  // namespace
-
-MatchGraph::MatchGraph(const Graph& graph)
-    : graph_(graph),
-      once_(graph.nodes().size()),
-      kept_(graph.nodes().size()),
-      readers_(graph.nodes().size()) {
-  for (size_t at = 0; at < graph.nodes().size(); ++at) {
-    const Node& node = graph.nodes()[at];
-    bool fixed = is_weight(node) || is_constant(node) || (!is_source(node) && !node.inputs.empty());
-    for (const Value& input : node.inputs) {
-      if (!input.present()) continue;
-      fixed &= bool(once_[size_t(input.node)]);
-      readers_[size_t(input.node)].push_back(static_cast<int>(at));
-    }
-    once_[at] = fixed && !enlarges(node);
-  }
-  for (const GraphOutput& output : graph.outputs()) kept_[size_t(output.value.node)] = true;
-  for (const StateUpdate& update : graph.updates()) kept_[size_t(update.next.node)] = true;
-}
-
-bool MatchGraph::is_inner(int node, const std::vector<int>& readers) const {
-  if (kept_[size_t(node)]) return false;
-  const std::vector<int>& all = this->readers(node);
-  return std::all_of(all.begin(), all.end(), [&](int reader) {
-    return std::find(readers.begin(), readers.end(), reader) != readers.end();
-  });
-}
-
-namespace {
-
-// Of a constant, if its elements are equal.
-std::optional<double> equal_elements(const Tensor& tensor) {
-  constexpr int64_t kMost = 4096;  // a mask of one number is as large as scores are
-  if (tensor.count() == 0 || tensor.count() > kMost || tensor.dtype() == DType::c64)
-    return std::nullopt;
-  const double first = tensor.at(0);
-  for (int64_t i = 1; i < tensor.count(); ++i)
-    if (tensor.at(i) != first) return std::nullopt;
-  return first;
-}
-
-std::optional<double> number_within(const Value& value, int depth);
-
-// Of an op on single elements, whose operands are numbers.
-std::optional<double> computed_number(const Value& value, int depth) {
-  const Node& node = value.producer();
-  if (!node.op->elementwise || !node.op->elementwise->floating || node.attrs.size() != 0 ||
-      !is_float(value.dtype()) || !count(value.shape()).is(1))
-    return std::nullopt;
-  std::vector<double> operands;
-  for (const Value& input : node.inputs) {
-    const std::optional<double> operand = number_within(input, depth);
-    if (!operand || input.dtype() != value.dtype()) return std::nullopt;
-    operands.push_back(*operand);
-  }
-  return Tensor::scalar(value.dtype(), node.op->elementwise->floating(operands.data(), nullptr))
-      .at(0);
-}
-
-std::optional<double> number_within(const Value& value, int depth) {
-  const Node& node = value.producer();
-  if (is_constant(node)) return equal_elements(*tensor_of(node));
-  if (depth == 0 || is_source(node)) return std::nullopt;
-  // A dim of a shape.
-  if (const auto& host = node.host_values[size_t(value.result)];
-      host && host->elements.size() == 1 && host->elements[0].is_number())
-    return static_cast<double>(host->elements[0].number());
-  for (const OpDef* view : known().views)
-    if (is_op(node, *view)) return number_within(node.inputs[0], depth - 1);
-  if (!is_op(node, known().cast)) return computed_number(value, depth - 1);
-  const std::optional<double> number = number_within(node.inputs[0], depth - 1);
-  if (!number) return std::nullopt;
-  return Tensor::scalar(value.dtype(), *number).at(0);
-}
-
-}  // namespace
-
-std::optional<double> number_of(const Value& value) {
-  constexpr int kDepth = 8;
-  return number_within(value, kDepth);
-}
-
-bool same_number(double a, double b, DType dtype) {
-  if (a == b) return true;
-  constexpr double kRoundings = 4;
-  const double epsilon = is_float(dtype) ? info(dtype).epsilon : 0;
-  return std::abs(a - b) <= kRoundings * epsilon * std::max(std::abs(a), std::abs(b));
 }
 
 namespace {
@@ -282,6 +61,10 @@ class Search {
         return text(describe(value.producer()), " should be ", describe(bound->producer()),
                     " again");
       });
+    // Before anything is copied: most are told apart by their ops.
+    if (part.kind == Kind::op && !is_of_op(part, value))
+      return miss(match,
+                  [&] { return text(describe(value.producer()), " should be ", part.op->name); });
     Match with = match;
     with.values.emplace_back(&part, value);
     switch (part.kind) {
@@ -343,10 +126,14 @@ class Search {
     return taken(next, with, match);
   }
 
+  static bool is_of_op(const Part& part, const Value& value) {
+    const Node& node = value.producer();
+    return node.op.get() == part.op && value.result == 0 &&
+           node.inputs.size() >= part.operands.size();
+  }
+
   bool fits_op(const Part& part, Value value, Match& with, Match& match, const Next& next) const {
     const Node& node = value.producer();
-    if (node.op.get() != part.op || value.result != 0 || node.inputs.size() < part.operands.size())
-      return miss(match, [&] { return text(describe(node), " should be ", part.op->name); });
     if (part.where_node && !part.where_node(node))
       return miss(match, [&] { return text(describe(node), " has other attributes or shapes"); });
     with.nodes.push_back(value.node);
@@ -411,27 +198,27 @@ class Search {
     const Node& node = leaf.value.producer();
     const double times = leaf.times;
     const Values& in = node.inputs;
-    if (is_op(node, known().neg)) {
+    if (is_op(node, known_ops().neg)) {
       if (!is_product) return {{{in[0], -times}}};
       if (!is_whole(times)) return std::nullopt;
       if (std::fmod(times, 2) != 0) sign = -1;
       return {{{in[0], times}}};
     }
     if (!is_product) {
-      if (is_op(node, known().add)) return {{{in[0], times}, {in[1], times}}};
-      if (is_op(node, known().sub)) return {{{in[0], times}, {in[1], -times}}};
+      if (is_op(node, known_ops().add)) return {{{in[0], times}, {in[1], times}}};
+      if (is_op(node, known_ops().sub)) return {{{in[0], times}, {in[1], -times}}};
       return std::nullopt;
     }
     if (!is_float(leaf.value.dtype())) return std::nullopt;
     if (is_whole(times)) {
-      if (is_op(node, known().mul)) return {{{in[0], times}, {in[1], times}}};
-      if (is_op(node, known().div)) return {{{in[0], times}, {in[1], -times}}};
-      if (is_op(node, known().reciprocal)) return {{{in[0], -times}}};
+      if (is_op(node, known_ops().mul)) return {{{in[0], times}, {in[1], times}}};
+      if (is_op(node, known_ops().div)) return {{{in[0], times}, {in[1], -times}}};
+      if (is_op(node, known_ops().reciprocal)) return {{{in[0], -times}}};
     }
     if (std::abs(times) != 1) return std::nullopt;
-    if (is_op(node, known().sqrt)) return {{{in[0], 0.5 * times}}};
-    if (is_op(node, known().rsqrt)) return {{{in[0], -0.5 * times}}};
-    if (!is_op(node, known().pow)) return std::nullopt;
+    if (is_op(node, known_ops().sqrt)) return {{{in[0], 0.5 * times}}};
+    if (is_op(node, known_ops().rsqrt)) return {{{in[0], -0.5 * times}}};
+    if (!is_op(node, known_ops().pow)) return std::nullopt;
     const std::optional<double> power = number_of(in[1]);
     if (!power || !is_whole(2 * *power) || std::abs(*power) > 4) return std::nullopt;
     return {{{in[0], *power * times}}};
@@ -482,7 +269,7 @@ class Search {
 // Told at a glance, since nearly every node is the root of nothing.
 bool may_be_root(const Pattern& pattern, const OpDef* op) {
   const Part& part = *pattern.part();
-  const Known& k = known();
+  const KnownOps& k = known_ops();
   const auto is_one_of = [&](std::initializer_list<const OpDef*> ops) {
     return std::find(ops.begin(), ops.end(), op) != ops.end();
   };
@@ -500,10 +287,6 @@ bool may_be_root(const Pattern& pattern, const OpDef* op) {
       return true;
   }
 }
-
-}  // namespace
-
-namespace {
 
 // The nodes that a formula has at least.
 size_t size_of(const Pattern& pattern) {
@@ -534,7 +317,7 @@ void note_miss(NearMisses& misses, const Pattern& pattern, Value root, Furthest 
 
 std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Value root) {
   if (!may_be_root(pattern, root.producer().op.get())) return std::nullopt;
-  NearMisses* const misses = NearMisses::asked_for();
+  NearMisses* const misses = graph.misses();
   Furthest furthest;
   Match found;
   const Search search(graph, misses ? &furthest : nullptr);

@@ -20,6 +20,8 @@
 
 namespace rlx {
 
+class NearMisses;
+
 class Pattern {
  public:
   struct Part;
@@ -79,9 +81,11 @@ struct Match {
 // What is known of a graph's nodes; made once for many matches. Bodies are not looked into.
 class MatchGraph {
  public:
-  explicit MatchGraph(const Graph& graph);
+  // Formulas that are found in part are told to `misses`, if there is one.
+  explicit MatchGraph(const Graph& graph, NearMisses* misses = nullptr);
 
   const Graph& graph() const { return graph_; }
+  NearMisses* misses() const { return misses_; }
   bool is_once(const Value& value) const { return once_[static_cast<size_t>(value.node)]; }
   const std::vector<int>& readers(int node) const { return readers_[static_cast<size_t>(node)]; }
   // Neither an output nor what a state becomes, and read by none but these nodes.
@@ -89,6 +93,7 @@ class MatchGraph {
 
  private:
   const Graph& graph_;
+  NearMisses* misses_;
   std::vector<bool> once_, kept_;
   std::vector<std::vector<int>> readers_;
 };

@@ -5,16 +5,6 @@
 #include "rlx/base/text.h"
 
 namespace rlx {
-namespace {
-
-thread_local NearMisses* current = nullptr;
-
-}  // namespace
-
-NearMisses::NearMisses() : around_(current) { current = this; }
-NearMisses::~NearMisses() { current = around_; }
-NearMisses* NearMisses::asked_for() { return current; }
-
 void NearMisses::begin_graph() {
   done_.insert(done_.end(), sweep_.begin(), sweep_.end());
   sweep_.clear();

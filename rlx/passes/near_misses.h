@@ -16,17 +16,8 @@ struct NearMiss {
   std::string reason = {};
 };
 
-// While one lives, what this thread's matches find in part is noted in it. A pass is a function
-// from graph to graph, and most callers want no more of it: so it is told here, not to every pass.
 class NearMisses {
  public:
-  NearMisses();
-  ~NearMisses();
-  NearMisses(const NearMisses&) = delete;
-  NearMisses& operator=(const NearMisses&) = delete;
-
-  static NearMisses* asked_for();  // null: nobody does
-
   void begin_graph();  // what was noted so far stays
   void begin_sweep();  // what was noted of this graph does not: it is looked through again
   // Of several with one root, the one that came furthest stays.
@@ -34,7 +25,6 @@ class NearMisses {
   std::vector<NearMiss> take();
 
  private:
-  NearMisses* around_;
   std::vector<NearMiss> done_, sweep_;
 };
 

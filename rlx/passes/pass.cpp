@@ -1,11 +1,55 @@
 #include "rlx/passes/pass.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "rlx/ir/renaming.h"
 
 namespace rlx {
 namespace {
+
+// Are all symbols of a result's extents those of the operands? Others are numbered by the graph.
+bool mentions_operands_alone(const Node& node) {
+  std::vector<std::string> known;
+  const auto is_of_operand = [&](const Dim& dim) {
+    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value& input) {
+      if (!input.present()) return false;
+      const Dims& shape = input.shape();
+      return std::find(shape.begin(), shape.end(), dim) != shape.end();
+    });
+  };
+  const auto is_known = [&](const std::string& symbol) {
+    if (known.empty())
+      for (const Value& input : node.inputs)
+        if (input.present())
+          for (const Dim& dim : input.shape())
+            for (std::string& each : dim.symbols()) known.push_back(std::move(each));
+    return std::find(known.begin(), known.end(), symbol) != known.end();
+  };
+  for (const TensorType& type : node.types)
+    for (const Dim& dim : type.shape) {
+      if (dim.is_number() || is_of_operand(dim)) continue;
+      const std::vector<std::string> symbols = dim.symbols();
+      if (!std::all_of(symbols.begin(), symbols.end(), is_known)) return false;
+    }
+  return true;
+}
+
+// Would inferring its types again give what there is? Elements of integers are learned by adding a
+// node, and bodies are made for their operands.
+bool stays_as_it_is(const Node& node, const Values& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value &was = node.inputs[i], &is = inputs[i];
+    if (was.present() != is.present()) return false;
+    if (is.present() && (!is_float(is.dtype()) || !(was.type() == is.type()))) return false;
+  }
+  const bool any =
+      std::any_of(inputs.begin(), inputs.end(), [](const Value& input) { return input.present(); });
+  return any && node.definitions.empty() && !has_body(node) &&
+         std::none_of(node.host_values.begin(), node.host_values.end(),
+                      [](const auto& host) { return host.has_value(); }) &&
+         mentions_operands_alone(node);
+}
 
 Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep,
               const std::vector<int>& order) {
@@ -30,15 +74,13 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>
     }
     Values inputs;
     for (const Value& input : node.inputs) inputs.push_back(moved_to(input));
-    const Attrs attrs = renaming(node.attrs);
-    if (auto better = rewrite({node, at, inputs, attrs, to, moved_to})) {
+    std::optional<Attrs> renamed;
+    if (!renaming.empty()) renamed = renaming(node.attrs);
+    const RewriteSite site{node, at, inputs, renamed ? *renamed : node.attrs, to, moved_to};
+    if (auto better = rewrite(site))
       results = std::move(*better);
-      renaming.note(node, results);
-      continue;
-    }
-    const Value first = to.add(node.op, inputs, attrs, node.name);
-    to.set_origin(first, node.origin);
-    for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
+    else
+      results = copy_node(site, inputs);
     renaming.note(node, results);
   }
   for (const GraphOutput& output : from.outputs()) to.output(output.name, moved_to(output.value));
@@ -48,6 +90,26 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>
 }
 
 }  // namespace
+
+Values copy_node(const RewriteSite& site, const Values& inputs) {
+  const Node& node = site.node;
+  Value first;
+  if (&site.attrs == &node.attrs && stays_as_it_is(node, inputs)) {
+    GraphData& to = *std::find_if(inputs.begin(), inputs.end(), [](const Value& input) {
+                       return input.present();
+                     })->graph;
+    first = {&to, static_cast<int>(to.nodes.size()), 0};
+    to.nodes.push_back(node);
+    to.nodes.back().inputs = inputs;
+    to.nodes.back().known.reset();
+  } else {
+    first = site.to.add(node.op, inputs, site.attrs, node.name);
+    site.to.set_origin(first, node.origin);
+  }
+  Values results;
+  for (size_t r = 0; r < node.types.size(); ++r) results.push_back(first.of(static_cast<int>(r)));
+  return results;
+}
 
 Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep) {
   std::vector<int> order(from.nodes().size());

@@ -15,10 +15,33 @@ struct PassResult {
   int64_t changes = 0;  // how many nodes, or groups of them, became others or none
 };
 
+class NearMisses;
+
+// What a pass does. One that looks for formulas tells those that it found in part, where somebody
+// asks; the others have nothing to tell.
+class PassFunction {
+ public:
+  using Plain = PassResult(const Graph& graph);
+  using Telling = PassResult(const Graph& graph, NearMisses* misses);
+  PassFunction(Plain* plain) : plain_(plain) {}          // NOLINT(google-explicit-constructor)
+  PassFunction(Telling* telling) : telling_(telling) {}  // NOLINT(google-explicit-constructor)
+  PassResult operator()(const Graph& graph, NearMisses* misses) const {
+    return telling_ ? telling_(graph, misses) : plain_(graph);
+  }
+
+ private:
+  Plain* plain_ = nullptr;
+  Telling* telling_ = nullptr;
+};
+
 struct Pass {
   std::string name;
   std::string summary;  // one sentence
-  PassResult (*run)(const Graph& graph);
+  PassFunction function;
+
+  PassResult run(const Graph& graph, NearMisses* misses = nullptr) const {
+    return function(graph, misses);
+  }
 };
 
 // Rebuilds `from` node by node. `rewrite` may offer the values that stand for a node's results; a
@@ -33,6 +56,9 @@ struct RewriteSite {
 };
 using Rewrite = std::function<std::optional<Values>(const RewriteSite& site)>;
 Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep = nullptr);
+// The node of a site over operands of `to`. What its types were found to be is copied where the
+// operands have the types they had: most nodes are copied by most passes.
+Values copy_node(const RewriteSite& site, const Values& inputs);
 // The same nodes in another order, in which each comes behind its operands.
 Graph reordered(const Graph& from, const std::vector<int>& order);
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 
 #include "rlx/base/clock.h"
+#include "rlx/passes/fit_integers.h"
 #include "rlx/passes/passes.h"
+#include "rlx/passes/split_large.h"
 
 namespace rlx {
 
@@ -14,11 +16,14 @@ std::vector<const Pass*> pass_pipeline() {
       &common_values,     //
       &find_views,        //
       &simplify,          //
+      &cancel_views,      //
       &common_values,     //
       &find_activations,  //
       &find_norms,        //
       &find_rope,         //
       &find_attention,    //
+      &gather_quantised,  //
+      &find_quantised_products,
       &fold_pads,         //
       &fold_scales,       //
       &join_products,     //
@@ -34,6 +39,8 @@ std::vector<std::string> pass_names() {
   for (const Pass* pass : pass_pipeline())
     if (std::find(names.begin(), names.end(), pass->name) == names.end())
       names.push_back(pass->name);
+  names.emplace_back(kSplitLargePass);
+  names.emplace_back(kFitIntegersPass);
   names.push_back(kFusePass);
   return names;
 }
@@ -45,22 +52,22 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 // The graph with each body as the pass makes it.
-Graph with_bodies(const Graph& graph, const Pass& pass, int64_t& changes);
+Graph with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses, int64_t& changes);
 
-PassResult run_with_bodies(const Graph& graph, const Pass& pass) {
-  PassResult result = pass.run(graph);
+PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses) {
+  PassResult result = pass.run(graph, misses);
   if (std::any_of(result.graph.nodes().begin(), result.graph.nodes().end(), has_body))
-    result.graph = with_bodies(result.graph, pass, result.changes);
+    result.graph = with_bodies(result.graph, pass, misses, result.changes);
   return result;
 }
 
-Graph with_bodies(const Graph& graph, const Pass& pass, int64_t& changes) {
+Graph with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses, int64_t& changes) {
   return rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     if (!has_body(site.node)) return std::nullopt;
     Attrs attrs = site.attrs;
     for (const auto& [name, attr] : site.attrs)
       if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) {
-        PassResult better = run_with_bodies(**body, pass);
+        PassResult better = run_with_bodies(**body, pass, misses);
         changes += better.changes;
         attrs.set(name, std::make_shared<const Graph>(std::move(better.graph)));
       }
@@ -87,7 +94,7 @@ Graph run_passes(const Graph& graph, const PassOptions& options) {
       std::optional<NearMisses> misses;
       if (options.near_misses) misses.emplace();
       const auto start = Clock::now();
-      PassResult result = run_with_bodies(current, *pass);
+      PassResult result = run_with_bodies(current, *pass, misses ? &*misses : nullptr);
       if (options.watch) options.watch(*pass, current, result.graph);
       current = std::move(result.graph);
       if (misses) report.near_misses = misses->take();

@@ -31,7 +31,7 @@ std::optional<Value> replacement(const Rule& rule, const Match& match, const Mat
   const Found found(match, from.graph().value(site.at), site.moved);
   const auto refused = [&](const std::string& why) {
     constexpr size_t kLeast = 3;  // smaller ones are looked for everywhere
-    if (NearMisses* misses = NearMisses::asked_for(); misses && match.nodes.size() >= kLeast)
+    if (NearMisses* misses = from.misses(); misses && match.nodes.size() >= kLeast)
       misses->note({site.at, site.node.op->name,
                     site.node.name.empty() ? site.node.origin : site.node.name, match.nodes.size(),
                     "all of it fits, but " + why});
@@ -97,14 +97,13 @@ Value Found::operand(const Pattern& pattern, size_t i) const {
   return i < of.inputs.size() && of.inputs[i].present() ? moved_(of.inputs[i]) : Value{};
 }
 
-PassResult apply_rules(const Graph& graph, const Rules& rules) {
+PassResult apply_rules(const Graph& graph, const Rules& rules, NearMisses* misses) {
   constexpr int kMostSweeps = 16;  // each finds what the one before it has made
   PassResult result{graph.clone(), 0};
-  NearMisses* const misses = NearMisses::asked_for();
   if (misses) misses->begin_graph();
   for (int i = 0; i < kMostSweeps; ++i) {
     if (misses) misses->begin_sweep();
-    const MatchGraph from(result.graph);
+    const MatchGraph from(result.graph, misses);
     if (!may_change(from, rules)) break;
     PassResult next = sweep(from, rules);
     if (next.changes == 0) break;

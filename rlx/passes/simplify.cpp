@@ -146,7 +146,7 @@ void add_views(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph) {
+PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_arithmetic(all);
@@ -154,7 +154,7 @@ PassResult run(const Graph& graph) {
     add_views(all);
     return all;
   }();
-  return apply_rules(graph, rules);
+  return apply_rules(graph, rules, misses);
 }
 
 }  // namespace

@@ -44,4 +44,19 @@ std::optional<Stretch> stretch_of(const Node& slice) {
   return found;
 }
 
+std::optional<int64_t> every_second(const Node& slice) {
+  if (slice.op.get() != &slice_op()) return std::nullopt;
+  const Dims &from = slice.inputs[0].shape(), &to = slice.types[0].shape;
+  const auto starts = host_list(slice, "starts", 1);
+  const Ints &axes = slice.attrs.get<Ints>("axes"), &steps = slice.attrs.get<Ints>("steps");
+  const int64_t last = rank(slice.types[0]) - 1;
+  if (!starts || starts->size() != 1 || steps != Ints{2} || axes.size() != 1 ||
+      (axes[0] != -1 && axes[0] != last) || !(*starts)[0].is_number())
+    return std::nullopt;
+  const int64_t first = (*starts)[0].number();
+  const bool halves = from.back().is_number() && to.back().is_number() &&
+                      from.back().number() == 2 * to.back().number();
+  return halves && (first == 0 || first == 1) ? std::optional(first) : std::nullopt;
+}
+
 }  // namespace rlx

@@ -17,4 +17,7 @@ struct Stretch {
 // what only a run knows.
 std::optional<Stretch> stretch_of(const Node& slice);
 
+// The first element, 0 or 1, of a slice of every second one of the last axis, whose extent is even.
+std::optional<int64_t> every_second(const Node& slice);
+
 }  // namespace rlx

@@ -13,6 +13,7 @@ struct MemoryPlan {
   std::vector<int64_t> bytes_of;    // by value, at its bound; -1: only a step will tell
   std::vector<int64_t> slot_bytes;  // by slot
   int64_t peak_bytes = 0;           // of the slots together
+  int64_t live_bytes = 0;           // the most that is alive at one step: no plan can do with less
 };
 
 // Bounded symbols are planned for their bounds, others for what the cells hold.

@@ -8,8 +8,10 @@
 #include "rlx/compile/build_image.h"
 #include "rlx/image/verify.h"
 #include "rlx/lower/references.h"
+#include "rlx/passes/fit_integers.h"
 #include "rlx/passes/fuse.h"
 #include "rlx/passes/passes.h"
+#include "rlx/passes/split_large.h"
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
@@ -67,7 +69,12 @@ Graph detail::optimised(const Graph& graph, const CompileOptions& options, PassO
   passes.disabled = disabled;
   Graph smaller = run_passes(graph, passes);
   const DeviceTraits& traits = options.device.traits();
-  if (std::count(disabled.begin(), disabled.end(), kFusePass) != 0) return smaller;
+  const auto is_on = [&](const char* pass) {
+    return std::count(disabled.begin(), disabled.end(), pass) == 0;
+  };
+  if (is_on(kSplitLargePass)) smaller = split_large(smaller, traits);
+  if (is_on(kFitIntegersPass)) smaller = fit_integers(smaller, traits);
+  if (!is_on(kFusePass)) return smaller;
   return fuse(smaller, traits, {options.choices});
 }
 

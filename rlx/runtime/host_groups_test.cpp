@@ -65,6 +65,18 @@ TEST(HostGroups, AProductGoesOnWithBiasActivationAndResidual) {
     expect_agreement(graph, {{"x", waves({n, 33}, 0.11)}, {"r", waves({n, 70}, 0.13)}});
 }
 
+// A residual is not the start of sums that an activation of the product's own still bends.
+TEST(HostGroups, AResidualIsAddedBehindTheOpsOwnActivation) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 1})), w = graph.weight("w", waves({1, 1}, 0.25));
+  graph.output("y", linear(x, w, {}, "tanh") + graph.input("z", f32({1, 1})));
+  const Tensor y = compile(graph)
+                       .run({{"x", Tensor::of(DType::f32, {1, 1}, {-0.5})},
+                             {"z", Tensor::of(DType::f32, {1, 1}, {3})}})
+                       .at("y");
+  EXPECT_NEAR(y.at(0), std::tanh(-0.5 * std::sin(0.25)) + 3, 1e-5);
+}
+
 TEST(HostGroups, ABatchOfProductsFindsItsRows) {
   Graph graph;
   const Value a = graph.input("a", f32({3, 5, 17})), b = graph.input("b", f32({3, 17, 9}));

@@ -119,25 +119,87 @@ void dequantise(Integer from, const void* x, const Scales& scales, float* y, int
   }
 }
 
-float dot(const float* x, const int8_t* w, const float* scales, int64_t block, int64_t count) {
-  F total[2] = {set(0.0f), set(0.0f)};
-  for (int64_t first = 0; first < count; first += block) {
-    const int64_t end = std::min(first + block, count);
-    F sums[2] = {set(0.0f), set(0.0f)};
-    int64_t i = first;
-    for (; i + 2 * kLanes <= end; i += 2 * kLanes)
-      for (int v = 0; v < 2; ++v)
-        sums[v] =
-            mul_add(load(x + i + v * kLanes), to_float(load_integers(w + i + v * kLanes)), sums[v]);
-    for (; i < end; i += kLanes)
-      sums[0] = mul_add(load_some(x + i, end - i), to_float(integers_at(w + i, end - i)), sums[0]);
-    const F scale = set(scales[first / block]);
-    for (int v = 0; v < 2; ++v) total[v] = mul_add(sums[v], scale, total[v]);
+// x . w for some rows of w at a time, which share what is loaded of x.
+template <class T, int columns>
+struct ByteDots {
+  const T* w;
+  const ByteRows& b;
+  int64_t row;
+  F totals[columns];
+
+  HWY_INLINE F steps(int column, int64_t i, int64_t count, F zero) const {
+    return to_float(integers_at(w + column * b.inner + i, count)) - zero;
   }
-  return sum(total[0] + total[1]);
+
+  // Sums of whole steps, and then their scale: which is not the sum of what is scaled where that is
+  // infinite or no number.
+  HWY_INLINE void add_block(const float* x, int64_t first, int64_t end) {
+    F sums[columns], zeros[columns], scales[columns];
+    bool is_finite = true;
+    for (int c = 0; c < columns; ++c) {
+      const Scales of = b.scales_at(row + c, first);
+      const float scale = *of.scale;
+      is_finite = is_finite && scale - scale == 0;
+      scales[c] = set(scale);
+      zeros[c] = set(of.zero ? static_cast<float>(*static_cast<const T*>(of.zero)) : 0.0f);
+      sums[c] = set(0.0f);
+    }
+    if (!is_finite) return add_special(x, first, end, zeros, scales);
+    int64_t i = first;
+    for (; i + kLanes <= end; i += kLanes) {
+      const F left = load(x + i);
+#pragma GCC unroll 4
+      for (int c = 0; c < columns; ++c)
+        sums[c] = mul_add(left, steps(c, i, kLanes, zeros[c]), sums[c]);
+    }
+    if (i < end) {
+      const F left = load_some(x + i, end - i, set(0.0f));
+      for (int c = 0; c < columns; ++c)
+        sums[c] = mul_add(left, steps(c, i, end - i, zeros[c]), sums[c]);
+    }
+    for (int c = 0; c < columns; ++c) totals[c] = mul_add(sums[c], scales[c], totals[c]);
+  }
+
+  HWY_NOINLINE void add_special(const float* x, int64_t first, int64_t end, const F* zeros,
+                                const F* scales) {
+    for (int c = 0; c < columns; ++c)
+      for (int64_t i = first; i < end; i += kLanes) {
+        alignas(64) float products[kLanes];
+        store(load_some(x + i, end - i, set(0.0f)) * (steps(c, i, end - i, zeros[c]) * scales[c]),
+              products);
+        totals[c] = totals[c] + load_some(products, end - i, set(0.0f));
+      }
+  }
+};
+
+template <class T, int columns>
+void multiply_columns(const ByteRowsProduct& p, int64_t column) {
+  const T* w = static_cast<const T*>(p.b.data) + column * p.b.inner;
+  for (int64_t r = 0; r < p.rows; ++r) {
+    ByteDots<T, columns> dots{w, p.b, column, {}};
+    for (F& total : dots.totals) total = set(0.0f);
+    for (int64_t k = 0; k < p.b.inner; k += p.b.block)
+      dots.add_block(p.a + r * p.a_row, k, k + p.b.block);
+    for (int c = 0; c < columns; ++c) p.c[r * p.c_row + column + c] = sum(dots.totals[c]);
+  }
 }
 
-Bytes make() { return {.quantise = quantise, .dequantise = dequantise, .dot = dot}; }
+template <class T>
+void multiply_rows(const ByteRowsProduct& p, Range columns) {
+  constexpr int kColumns = 4;
+  int64_t j = columns.begin;
+  for (; j + kColumns <= columns.end; j += kColumns) multiply_columns<T, kColumns>(p, j);
+  for (; j < columns.end; ++j) multiply_columns<T, 1>(p, j);
+}
+
+void multiply(const ByteRowsProduct& product, Range columns) {
+  if (product.b.is_signed)
+    multiply_rows<int8_t>(product, columns);
+  else
+    multiply_rows<uint8_t>(product, columns);
+}
+
+Bytes make() { return {.quantise = quantise, .dequantise = dequantise, .multiply = multiply}; }
 
 }  // namespace
 }  // namespace rlx::vector::HWY_NAMESPACE

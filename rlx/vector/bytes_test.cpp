@@ -68,23 +68,79 @@ TEST(VectorBytes, LargeIntegersLoseTheirZeroPointBeforeTheyAreFloats) {
   }
 }
 
-TEST(VectorBytes, ADotProductScalesEachBlock) {
+// Rows of bytes, with a scale for each block of each row, and zero points where there are any.
+template <class T>
+struct Rows {
+  int64_t columns, inner, block;
+  std::vector<T> w, zeros;
+  std::vector<float> scales;
+  Rows(int64_t n, int64_t blocks, int64_t elements)
+      : columns(n), inner(blocks * elements), block(elements) {
+    for (int64_t i = 0; i < columns * inner; ++i) w.push_back(static_cast<T>(i * 37 % 251));
+    for (int64_t i = 0; i < columns * blocks; ++i) zeros.push_back(static_cast<T>(i * 11 % 200));
+    scales = random_floats(columns * blocks, 1, 2, 2);
+  }
+  ByteRows rows(bool shared, bool has_zeros) const {
+    const int64_t step = shared ? 0 : inner / block;
+    return {w.data(),
+            T(-1) < T(0),
+            inner,
+            block,
+            scales.data(),
+            step,
+            has_zeros ? zeros.data() : nullptr,
+            step};
+  }
+  double decoded(const ByteRows& rows, int64_t j, int64_t k) const {
+    const auto at = static_cast<size_t>(j * rows.scales_row + k / block);
+    return (w[static_cast<size_t>(j * inner + k)] - (rows.zeros ? zeros[at] : 0)) *
+           static_cast<double>(scales[at]);
+  }
+};
+
+template <class T>
+void compare_products(Isa isa, int64_t blocks, int64_t block, bool shared, bool has_zeros) {
+  constexpr int64_t kColumns = 7, kRows = 3;
+  const Rows<T> w(kColumns, blocks, block);
+  const std::vector<float> x = random_floats(kRows * w.inner);
+  std::vector<float> y(kRows * kColumns);
+  const ByteRows rows = w.rows(shared, has_zeros);
+  bytes(isa).multiply({rows, x.data(), kRows, w.inner, y.data(), kColumns}, {0, kColumns});
+  for (int64_t r = 0; r < kRows; ++r)
+    for (int64_t j = 0; j < kColumns; ++j) {
+      double want = 0;
+      for (int64_t k = 0; k < w.inner; ++k)
+        want +=
+            static_cast<double>(x[static_cast<size_t>(r * w.inner + k)]) * w.decoded(rows, j, k);
+      EXPECT_NEAR(y[static_cast<size_t>(r * kColumns + j)], want, 1e-3 + 1e-5 * std::abs(want))
+          << name_of(isa) << ' ' << block << ' ' << shared << has_zeros;
+    }
+}
+
+TEST(VectorBytes, AProductScalesEachBlockOfEachRow) {
   for (const Isa isa : isas())
     for (const int64_t block : {1, 5, 32, 64})
-      for (const int64_t blocks : {1, 3}) {
-        const int64_t count = block * blocks;
-        const std::vector<float> x = random_floats(count), scales = random_floats(blocks, 1, 2, 2);
-        std::vector<int8_t> w;
-        double want = 0;
-        for (int64_t i = 0; i < count; ++i) {
-          const auto at = static_cast<size_t>(i);
-          w.push_back(static_cast<int8_t>(i * 37 % 255 - 127));
-          want += static_cast<double>(x[at]) * w[at] * scales[static_cast<size_t>(i / block)];
-        }
-        EXPECT_NEAR(bytes(isa).dot(x.data(), w.data(), scales.data(), block, count), want,
-                    1e-3 + 1e-5 * std::abs(want))
-            << name_of(isa) << ' ' << block;
-      }
+      for (const int64_t blocks : {1, 3})
+        for (const bool shared : {false, true})
+          for (const bool has_zeros : {false, true}) {
+            compare_products<int8_t>(isa, blocks, block, shared, has_zeros);
+            compare_products<uint8_t>(isa, blocks, block, shared, has_zeros);
+          }
+}
+
+TEST(VectorBytes, AnInfiniteScaleMakesNoNumberOfZeroSteps) {
+  for (const Isa isa : isas()) {
+    Rows<int8_t> w(1, 1, 20);
+    w.w[3] = 0;
+    w.scales[0] = INFINITY;
+    const std::vector<float> x(20, 1.0f);
+    float y = 0;
+    bytes(isa).multiply({w.rows(false, false), x.data(), 1, 20, &y, 1}, {0, 1});
+    EXPECT_TRUE(std::isnan(y)) << name_of(isa);
+    for (int8_t& each : w.w) each = 5;
+    bytes(isa).multiply({w.rows(false, false), x.data(), 1, 20, &y, 1}, {0, 1});
+    EXPECT_EQ(y, INFINITY) << name_of(isa);
+  }
 }
 
 }  // namespace

@@ -32,12 +32,23 @@ void pack(const ConvSize& size, const float* weights, Range range, float* packed
     for (int64_t lanes = 0; lanes < width; lanes += kLanes) {
       const int64_t there = std::min(kLanes, all.channels - first - lanes);
       const float* from = weights + (group * all.channels + first + lanes) * inner;
-      for (int64_t c = 0; c < inputs; ++c)
-        for (int64_t tap = 0; tap < taps; ++tap) {
-          float* at = to + (tap * inputs + c) * width + lanes;
-          for (int64_t j = 0; j < there; ++j) at[j] = from[j * inner + c * taps + tap];
-          for (int64_t j = there; j < kLanes; ++j) at[j] = 0;
+      // Weight k of each channel is that of input k / taps.
+      const auto place = [&](int64_t k) {
+        return to + (k % taps * inputs + k / taps) * width + lanes;
+      };
+      int64_t k = 0;
+      if constexpr (kLanes % 4 == 0)
+        for (; k + 4 <= inner && there == kLanes; k += 4) {
+          alignas(64) float rows[4 * kLanes];
+          for (int64_t j = 0; j < kLanes; j += 4)
+            transpose4(from + j * inner + k, inner, rows + j, kLanes);
+          for (int64_t row = 0; row < 4; ++row) store(load(rows + row * kLanes), place(k + row));
         }
+      for (; k < inner; ++k) {
+        float* at = place(k);
+        for (int64_t j = 0; j < there; ++j) at[j] = from[j * inner + k];
+        for (int64_t j = there; j < kLanes; ++j) at[j] = 0;
+      }
     }
   }
 }

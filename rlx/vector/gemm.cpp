@@ -178,7 +178,8 @@ void run(const Product& p, Range rows, Range panels) {
   }
   const bool across = p.b.row == 1 && p.a.column == 1,
              along = p.b.column == 1 && p.inner <= kLongest;
-  if (!p.packed_b && !p.read_b && rows.count() < kTileRows && (along || across)) {
+  // By the rows of the whole, so that the result does not depend on how it is cut.
+  if (!p.packed_b && !p.read_b && p.rows < kTileRows && (along || across)) {
     across ? few_rows_across(p, rows, columns) : few_rows_along(p, rows, columns);
     if (p.finish) p.finish(p.context, rows, columns);
     return;

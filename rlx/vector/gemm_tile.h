@@ -125,12 +125,13 @@ HWY_INLINE void run_tile(const Tile& tile, int64_t rows) {
   run_tile_of_rows<1>(tile, rows);
 }
 
-// One panel of b, all rows of a: as few tiles as there can be, of about as many rows each.
+// One panel of b, all rows of a. Tiles are whole but the last: a tile of fewer rows has more sums
+// for each element, and where it lies must not depend on how the rows were cut.
 template <class Between>
 HWY_INLINE void run_panel(Tile tile, int64_t rows, const Between& between) {
   const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
   for (int64_t i = 0; i < tiles; ++i) {
-    const int64_t count = rows / tiles + (i < rows % tiles ? 1 : 0);
+    const int64_t count = i + 1 < tiles ? kTileRows : rows - i * kTileRows;
     between(i, tiles);
     run_tile(tile, count);
     tile.a += count * tile.a_row;

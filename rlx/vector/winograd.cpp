@@ -34,36 +34,51 @@ int64_t packed_size(const ConvSize& size) {
 
 // Weights.
 
-constexpr double kWeights[kIn][3] = {{1, 0, 0},
-                                     {-2.0 / 3, -kRoot / 3, -1.0 / 3},
-                                     {-2.0 / 3, kRoot / 3, -1.0 / 3},
-                                     {1.0 / 6, kRoot / 6, 1.0 / 3},
-                                     {1.0 / 6, -kRoot / 6, 1.0 / 3},
-                                     {0, 0, 1}};
+// One vector of channels in f64: rounding is left to the end. Loops over lanes become vectors.
+struct Doubles {
+  double lane[kLanes];
+};
+// Three taps become six. `from` and `to` lie so many apart.
+HWY_INLINE void transform_weights(const Doubles* from, int from_step, Doubles* to, int to_step) {
+  for (int64_t j = 0; j < kLanes; ++j) {
+    const double x = from[0].lane[j], y = from[from_step].lane[j], z = from[2 * from_step].lane[j];
+    const double a = (-2.0 / 3) * x - (1.0 / 3) * z, b = (kRoot / 3) * y;
+    const double c = (1.0 / 6) * x + (1.0 / 3) * z, d = (kRoot / 6) * y;
+    to[0].lane[j] = x;
+    to[to_step].lane[j] = a - b;
+    to[2 * to_step].lane[j] = a + b;
+    to[3 * to_step].lane[j] = c + d;
+    to[4 * to_step].lane[j] = c - d;
+    to[5 * to_step].lane[j] = z;
+  }
+}
 
 // [36, inputs, panel] of each panel.
+HWY_NOINLINE void pack_lanes(const float* weights, int64_t inputs, int64_t there, float* to,
+                             int64_t width) {
+  Doubles taps[9] = {}, half[kIn * 3], all[kProducts];
+  for (int64_t c = 0; c < inputs; ++c) {
+    for (int64_t j = 0; j < there; ++j) {
+      const float* from = weights + (j * inputs + c) * 9;
+      for (int i = 0; i < 9; ++i) taps[i].lane[j] = static_cast<double>(from[i]);
+    }
+    for (int k = 0; k < 3; ++k) transform_weights(taps + k, 3, half + k, 3);
+    for (int i = 0; i < kIn; ++i) transform_weights(half + i * 3, 1, all + i * kIn, 1);
+    for (int i = 0; i < kProducts; ++i) {
+      float* at = to + (i * inputs + c) * width;
+      for (int64_t j = 0; j < kLanes; ++j) at[j] = static_cast<float>(all[i].lane[j]);
+    }
+  }
+}
 void pack(const ConvSize& size, const float* weights, Range range, float* packed) {
   const ConvPanels all(size);
   const int64_t inputs = size.inputs;
   for (int64_t panel = range.begin; panel < range.end; ++panel) {
     const int64_t first = all.first_vector(panel) * kLanes, width = all.vectors_of(panel) * kLanes;
-    float* to = packed + first * inputs * kProducts;
-    for (int64_t j = 0; j < width; ++j)
-      for (int64_t c = 0; c < inputs; ++c) {
-        double taps[9] = {}, half[kIn][3];
-        if (first + j < all.channels)
-          for (int i = 0; i < 9; ++i)
-            taps[i] = static_cast<double>(weights[((first + j) * inputs + c) * 9 + i]);
-        for (int i = 0; i < kIn; ++i)
-          for (int k = 0; k < 3; ++k)
-            half[i][k] = kWeights[i][0] * taps[k] + kWeights[i][1] * taps[3 + k] +
-                         kWeights[i][2] * taps[6 + k];
-        for (int i = 0; i < kIn; ++i)
-          for (int k = 0; k < kIn; ++k)
-            to[((i * kIn + k) * inputs + c) * width + j] =
-                static_cast<float>(half[i][0] * kWeights[k][0] + half[i][1] * kWeights[k][1] +
-                                   half[i][2] * kWeights[k][2]);
-      }
+    for (int64_t j = 0; j < width; j += kLanes)
+      pack_lanes(weights + (first + j) * inputs * 9, inputs,
+                 std::min(kLanes, all.channels - first - j),
+                 packed + first * inputs * kProducts + j, width);
   }
 }
 

@@ -61,7 +61,7 @@ if grep -nE '#include <(algorithm|atomic|chrono|functional|iostream|memory|mutex
   wrong "a header for users includes a large header of the standard library"
 fi
 # Of these lines <string>, <vector>, <map>, <optional> and <span> are 42,000, as GCC 12 has them.
-most_lines=45500
+most_lines=45700
 lines=$("${CXX:-c++}" -std=c++20 -I. -E -x c++ rlx/rlx.h | wc -l)
 [ "$lines" -le "$most_lines" ] || wrong "rlx/rlx.h is $lines lines after the preprocessor, at most $most_lines are right"
 [ "$failed" = 0 ] || exit 1

@@ -29,7 +29,7 @@ END
 # The command line.
 claim "the version" 0 '^rlx [0-9]+\.[0-9]+' -- --version
 claim "help names the commands" 0 'run' 'inspect' 'compile' 'devices' 'compare' 'ops' 'demo' 'Exits with' -- --help
-for command in run inspect compile convert devices compare demo; do
+for command in run inspect compile convert quantise devices compare demo; do
   claim "help of $command has an example" 0 "rlx $command" 'Example' -- "$command" --help
 done
 claim "no command is wrong usage" 2 '^rlx: A command is required' --
@@ -112,6 +112,13 @@ claim "and gives the same" 0 'cpu and cpu agree' -- compare copy.rlx --devices c
 holds "as a file it is the same" cmp copy.rlx "$encoder"
 claim "over itself" 0 'copy\.safetensors$' -- convert copy.rlx copy.rlx
 claim "and again over it" 0 'copy\.safetensors$' -- convert "$encoder" copy.rlx
+printf 'rlx 1\n%%0 = input @"ids" : i64[2, 9]\noutput "ids" %%0\n' >ids.rlx
+"$rlx" run ids.rlx --input ids=ones --out samples >/dev/null
+claim "quantising tells what each product lost" 0 'linear_8 +4\.10 kB +640 B +[0-9.]+ % +[0-9.]+ %' 'probabilities +[0-9.]+ %' '13 products from 66\.0 kB to 10\.3 kB' \
+  -- quantise "$encoder" --calibrate samples --format int4 --out small.rlx
+claim "and what it wrote runs" 0 'probabilities' -- run small.rlx --input ids=samples/ids.npy
+claim "what would lose too much is kept" 0 'it would lose too much' '66\.0 kB to 66\.0 kB' -- quantise "$encoder" --calibrate samples --format int4 --most 0 --out small.rlx
+claim "each input needs a sample" 1 -- quantise "$encoder" --calibrate . --out small.rlx
 claim "one without large tensors is one file" 0 '^copy\.rlx: 2 nodes$' -- convert double.rlx copy.rlx
 holds "and leaves no tensors of the one before" test ! -e copy.safetensors
 printf precious >copy.safetensors

@@ -60,8 +60,14 @@ def turned(w, c):
 
 
 @oracle('gguf', 'quantised_matmul')
-def quantised_matmul(c, x, w, scales=None):
-    values = decoded(w, c.format, c.block) if scales is None else w * np.repeat(scales, c.block, axis=1)
+def quantised_matmul(c, x, w, scales=None, zeros=None):
+    if scales is None:
+        values = decoded(w, c.format, c.block)
+    else:
+        steps = w.astype(float)  # bytes would wrap
+        if zeros is not None:
+            steps = steps - np.repeat(zeros, c.block, axis=1)
+        values = steps * np.repeat(scales, c.block, axis=1)
     return np.matmul(x, turned(values, c))
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import scipy.signal
 import scipy.special
 
+import blocks
 import registry
 from onnx_models import onnxruntime_run
 from products import dequantise, quantise
@@ -17,7 +18,6 @@ each('numpy', {
     'prelu': lambda x, slope: np.where(x < 0, slope * x, x),
     'reduce_any': lambda x: np.any(x, 1),
     'reduce_all': lambda x: np.all(x, 0, keepdims=True),
-    'lora_matmul': lambda x, w, a, b: x @ (w + 0.5 * (a @ b)),
     'global_average_pool': lambda x: x.mean(tuple(range(2, x.ndim)), keepdims=True),
     'global_max_pool': lambda x: x.max(tuple(range(2, x.ndim)), keepdims=True),
 })
@@ -25,6 +25,13 @@ each('numpy', {
 
 def call(c, **attrs):
     return registry.Call(attrs, c.dtypes, c.result_dtypes, c.row)
+
+
+@oracle('numpy', 'lora_matmul')
+def lora_matmul(c, x, w, a, b):
+    if 'base' in c.row:
+        w = blocks.decoded(w, c.row.split()[-1], 0).T
+    return x @ (w + 0.5 * (a @ b))
 
 
 @oracle('numpy', 'global_lp_pool')

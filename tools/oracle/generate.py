@@ -13,7 +13,8 @@ import registry
 import rows
 
 FAMILIES = ['elementwise', 'reductions', 'search', 'shapes', 'indexing', 'products', 'blocks', 'windows', 'pictures', 'norms',
-            'sequences', 'random_numbers', 'strings', 'control', 'compositions']
+            'sequences', 'sequence_layers', 'signals', 'points', 'splats', 'random_numbers', 'strings', 'control',
+            'compositions']
 FEW_ELEMENTS = 70  # of a row's results: the files are to stay small
 MOST_ELEMENTS = 700  # where no smaller row has an attribute, or there are not enough of them
 ENOUGH_ROWS = 3

@@ -77,6 +77,22 @@ std::set<image::Number> told_cells(const image::Image& image) {
   return told;
 }
 
+// By value: do all steps of a run that read it do so at any address?
+std::vector<bool> read_anywhere(const image::Image& image) {
+  std::vector<bool> anywhere(image.values.size(), true);
+  for (const image::Step& step : image.run) {
+    const auto* call = std::get_if<image::Call>(&step.what);
+    for (const ValueId value : image::use_of(step, image.flag).reads)
+      if (!call) anywhere[size_t(value)] = false;
+    for (size_t i = 0; call && i < call->inputs.size(); ++i)
+      if (const ValueId value = call->inputs[i].value; value >= 0 && !reads_anywhere(*call, i))
+        anywhere[size_t(value)] = false;
+  }
+  for (const image::Output& output : image.outputs)
+    if (output.value >= 0) anywhere[size_t(output.value)] = false;
+  return anywhere;
+}
+
 using CpuOnce = std::vector<Tensor>;  // what a part of `once` has made, in the order it is kept
 using CpuOnceStore = std::shared_ptr<OnceStore<CpuOnce>>;
 
@@ -90,7 +106,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
         image_(*options_.image),
         traits_(traits),
         binding_(image_, *options_.implementations),
-        memory_(image_),
+        memory_(image_, read_anywhere(image_), engine_->team),
         parts_(parts_of_once(image_)),
         once_results_(parts_.size()) {
     const std::set<image::Number> told = told_cells(image_);
@@ -152,6 +168,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     report_->device = traits_.name;
     report_plan(image_, *plan, *report_);
     report_->caches = {plans_.report()};
+    report_->packed_bytes = engine_->packed.size().bytes;
     report_->counters = difference(counters_, before);
     report_->microseconds = microseconds_since(start);
   }
@@ -384,7 +401,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
       for (size_t i = 0; i < write->elements.size(); ++i)
         target.set_integer(static_cast<int64_t>(i), cells.at(write->elements[i]));
     } else if (const auto* fetch = std::get_if<image::Fetch>(&step.what)) {
-      take_fetched(*fetch, memory_.value(fetch->value), image_, cells);
+      take_fetched(*fetch, readable(fetch->value), image_, cells);
     } else if (const auto* bind = std::get_if<image::Bind>(&step.what)) {
       bind_step(*bind, image_, cells);
     }
@@ -396,14 +413,23 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     PreparedCall& call = ready.call;
     if (must_place(ready))
       call.place(
-          cells, [&](ValueId v) { return memory_.value(v); },
+          cells, [&](ValueId v) { return readable(v); },
           [&](ValueId v) { return memory_.target(v, cells); });
     call.run();
     call.tell(cells);
     const image::CallSite& site = call.site();
     for (size_t r = 0; r < site.results.size(); ++r) keep(call.call().results[r], site, r, cells);
+    if (memory_.in_once()) {  // its operands may be freed
+      call.forget();
+      ready.placed = 0;
+    }
     if (report_)
       note_step(step, described(call.call()), call.call().reason, start, call.implementation());
+  }
+
+  // What runs once reads weights where a file has them: they are copied for a step at a time.
+  Tensor readable(ValueId v) {
+    return memory_.in_once() ? memory_.value(v).aligned() : memory_.value(v);
   }
 
   void note_step(const image::Step& step, std::string what, const std::string& reason,
@@ -444,7 +470,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
       if (!there) memory_.set(to, memory_.target(to, cells));
       if (views) make_strided(copy, cells, ready);
     }
-    const Tensor& source = memory_.value(copy.source.value);
+    const Tensor source = readable(copy.source.value);
     Tensor& target = memory_.value(to);
     if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data()))
       return false;

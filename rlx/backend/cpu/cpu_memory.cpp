@@ -1,5 +1,6 @@
 #include "rlx/backend/cpu/cpu_memory.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace rlx::detail {
@@ -7,12 +8,50 @@ namespace rlx::detail {
 using image::Kind;
 using image::ValueId;
 
-CpuMemory::CpuMemory(const image::Image& image) : image_(image), values_(image.values.size()) {
+CpuMemory::CpuMemory(const image::Image& image, const std::vector<bool>& anywhere,
+                     vector::Team& team)
+    : image_(image), values_(image.values.size()) {
   for (size_t v = 0; v < values_.size(); ++v)
     if (const int32_t source = image.values[v].source; source >= 0)
-      values_[v] = image.sources[size_t(source)].aligned();
+      values_[v] = image.sources[size_t(source)];
+  align(anywhere, team);
   for (const image::State& state : image.states)
     if (state.value >= 0) values_[size_t(state.value)] = initial_state(image, state);
+}
+
+void CpuMemory::align(const std::vector<bool>& anywhere, vector::Team& team) {
+  struct Part {
+    const std::byte* from;
+    std::byte* to;
+    size_t bytes;
+  };
+  constexpr size_t kLine = 64, kPart = size_t{1} << 19;
+  std::vector<std::pair<ValueId, size_t>> places;
+  size_t total = 0;
+  for (size_t v = 0; v < values_.size(); ++v) {
+    const image::Value& value = image_.values[v];
+    if (value.source < 0 || anywhere[v]) continue;
+    const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(bytes_of(value.dtype), 8));
+    if (reinterpret_cast<uintptr_t>(values_[v].bytes().data()) % alignment == 0) continue;
+    places.emplace_back(static_cast<ValueId>(v), total);
+    total += (values_[v].bytes().size() + kLine - 1) / kLine * kLine;
+  }
+  if (places.empty()) return;
+  const auto storage = std::make_shared<Storage>(total);
+  std::byte* const to = storage->change();
+  std::vector<Part> parts;
+  std::vector<Tensor> sources;  // until they are copied
+  for (const auto& [v, offset] : places) {
+    Tensor& tensor = sources.emplace_back(values_[size_t(v)]);
+    const auto bytes = tensor.bytes();
+    for (size_t at = 0; at < bytes.size(); at += kPart)
+      parts.push_back({bytes.data() + at, to + offset + at, std::min(kPart, bytes.size() - at)});
+    values_[size_t(v)] = Tensor(tensor.dtype(), tensor.shape(), storage, offset);
+  }
+  team.run(static_cast<int64_t>(parts.size()), 2, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      std::memcpy(parts[size_t(i)].to, parts[size_t(i)].from, parts[size_t(i)].bytes);
+  });
 }
 
 bool CpuMemory::fit(std::shared_ptr<const MemoryPlan> plan) {
@@ -27,8 +66,29 @@ bool CpuMemory::fit(std::shared_ptr<const MemoryPlan> plan) {
   }
   if (arena_ && static_cast<int64_t>(arena_->bytes().size()) >= total) return false;
   arena_ = nullptr;  // freed before the larger one is made
-  arena_ = std::make_shared<Storage>(static_cast<size_t>(total));
+  try {
+    arena_ = std::make_shared<Storage>(static_cast<size_t>(total));
+  } catch (Error& error) {
+    error.add_note(largest());
+    plan_ = nullptr;  // the next run tries again
+    throw;
+  }
   return true;
+}
+
+// What takes the most memory, for whom there was none.
+std::string CpuMemory::largest() const {
+  size_t most = 0;
+  int64_t bytes = -1;
+  for (size_t v = 0; v < image_.values.size(); ++v) {
+    const int slot = plan_->slot_of[v];
+    if (slot < 0 || plan_->slot_bytes[size_t(slot)] <= bytes) continue;
+    bytes = plan_->slot_bytes[size_t(slot)];
+    most = v;
+  }
+  if (bytes < 0) return "a run has no values";
+  return text("the largest value of the run is '", image_.values[most].name, "', ",
+              image_.values[most].dtype, " in ", bytes, " bytes");
 }
 
 Tensor CpuMemory::target(ValueId v, const image::Cells& cells) {

@@ -6,12 +6,15 @@
 
 #include "rlx/backend/binding.h"
 #include "rlx/tensor/storage.h"
+#include "rlx/vector/team.h"
 
 namespace rlx::detail {
 
 class CpuMemory {
  public:
-  explicit CpuMemory(const image::Image& image);
+  // `anywhere`, by value: all steps of a run that read it do so at any address, where a file may
+  // have it.
+  CpuMemory(const image::Image& image, const std::vector<bool>& anywhere, vector::Team& team);
 
   // Slots end to end in one allocation that only grows; true where it has grown.
   bool fit(std::shared_ptr<const MemoryPlan> plan);
@@ -28,8 +31,13 @@ class CpuMemory {
   // Values have memory of their own while steps run once; what only those needed is freed.
   void begin_once() { in_once_ = true; }
   void end_once();
+  bool in_once() const { return in_once_; }
 
  private:
+  // Copies weights that a file has at addresses from which their elements cannot be read.
+  void align(const std::vector<bool>& anywhere, vector::Team& team);
+  std::string largest() const;
+
   const image::Image& image_;
   std::shared_ptr<const MemoryPlan> plan_;
   std::vector<int64_t> offsets_;  // by slot

@@ -7,18 +7,23 @@
 #include <memory>
 #include <optional>
 
+#include "rlx/backend/cpu/packed_weights.h"
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/block_bytes.h"
 #include "rlx/vector/blocks.h"
 #include "rlx/vector/byte_gemm.h"
 #include "rlx/vector/bytes.h"
 #include "rlx/vector/conv.h"
 #include "rlx/vector/elementwise.h"
+#include "rlx/vector/fft.h"
 #include "rlx/vector/gemm.h"
+#include "rlx/vector/nearest.h"
 #include "rlx/vector/planes.h"
 #include "rlx/vector/pool.h"
 #include "rlx/vector/reduce.h"
 #include "rlx/vector/rows.h"
+#include "rlx/vector/sequence.h"
 #include "rlx/vector/team.h"
 #include "rlx/vector/unfold.h"
 #include "rlx/vector/windows.h"
@@ -35,29 +40,38 @@ struct CpuEngine {
         gemm(vector::gemm(isa)),
         attention(vector::attention(isa)),
         blocks(vector::block_functions(isa)),
+        block_bytes(vector::block_bytes(isa, vector::multiplies_bytes())),
         byte_gemm(vector::byte_gemm(isa)),
         bytes(vector::bytes(isa)),
+        fft(vector::fft(isa)),
+        nearest(vector::nearest(isa)),
         planes(vector::planes(isa)),
         windows(vector::window_functions(isa)),
         unfold(vector::unfold(isa)),
         convolutions{vector::conv(isa), vector::depthwise(isa), vector::winograd(isa)},
-        pool(vector::pool(isa)) {}
+        pool(vector::pool(isa)),
+        sequence(vector::sequence(isa)) {}
 
   mutable vector::Team team;
+  mutable PackedWeights packed;
   const vector::Elementwise elementwise;
   const vector::Rows rows;
   const vector::Reductions reductions;
   const vector::Gemm gemm;
   const vector::Attention attention;
   const vector::BlockFunctions blocks;
+  const vector::BlockBytesFunctions block_bytes;
   const vector::ByteGemm byte_gemm;
   const vector::Bytes bytes;
+  const vector::FftFunctions fft;
+  const vector::NearestFunctions nearest;
   const vector::Planes planes;
   const vector::WindowFunctions windows;
   const vector::Product::Read unfold;
   // Of pictures whose channels lie innermost.
   const std::array<vector::ConvFunctions, 3> convolutions;  // by ConvWay
   const vector::PoolFunctions pool;
+  const vector::Sequence sequence;
 
   // Elements of a simple pass that are worth handing to another thread.
   static constexpr int64_t kGrain = 1 << 14;

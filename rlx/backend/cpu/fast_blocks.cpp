@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_blocks.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "rlx/tensor/blocks/format.h"
 
@@ -39,8 +40,13 @@ int64_t grain_of(int64_t elements_each) { return kGrain / std::max<int64_t>(elem
 
 class BlockProductKernel : public image::CallKernel {
  public:
-  BlockProductKernel(CpuEnginePtr engine, const vector::BlockRows& rows, bool back, bool grouped)
-      : engine_(std::move(engine)), rows_(rows), back_(back), grouped_(grouped) {}
+  BlockProductKernel(CpuEnginePtr engine, const vector::BlockRows& rows, const std::string& format,
+                     bool back, bool grouped)
+      : engine_(std::move(engine)),
+        rows_(rows),
+        bytes_(engine_->block_bytes.format(format, rows.shape)),
+        back_(back),
+        grouped_(grouped) {}
 
   bool run(image::CallSite& site) override {
     const Argument &given = site.inputs[0], &w = site.inputs[1];
@@ -94,6 +100,8 @@ class BlockProductKernel : public image::CallKernel {
                           alignas(64) float scratch[kScratch];
                           engine_->blocks.multiply_back(product, n, {begin, end}, scratch);
                         });
+    } else if (product.rows <= kFewRows && bytes_.multiply && take_rows(product)) {
+      multiply_bytes(product, n);
     } else if (product.rows <= kFewRows) {
       engine_->team.run(n, grain_of(product.b.inner), [&](int64_t begin, int64_t end) {
         alignas(64) float scratch[kScratch];
@@ -102,6 +110,43 @@ class BlockProductKernel : public image::CallKernel {
     } else {
       multiply_panels(product, n);
     }
+  }
+
+  // False where a row has numbers that are not to be had so.
+  bool take_rows(const vector::BlockProduct& product) {
+    const int64_t inner = product.b.inner, words = vector::WholeRow::words(inner),
+                  floats = vector::WholeRow::floats(inner);
+    words_.resize(static_cast<size_t>(product.rows * words));
+    floats_.resize(static_cast<size_t>(product.rows * floats));
+    whole_.clear();
+    for (int64_t r = 0; r < product.rows; ++r) {
+      whole_.emplace_back(words_.data() + r * words, floats_.data() + r * floats, inner);
+      if (!engine_->block_bytes.take_row(product.a + r * product.a_row, inner, bytes_,
+                                         whole_.back()))
+        return false;
+    }
+    return true;
+  }
+
+  void multiply_bytes(const vector::BlockProduct& product, int64_t n) {
+    const vector::BlockBytesProduct whole{.b = product.b,
+                                          .a = whole_.data(),
+                                          .rows = product.rows,
+                                          .c = product.c,
+                                          .c_row = product.c_row};
+    engine_->team.run(n, grain_of(product.b.inner), [&](int64_t begin, int64_t end) {
+      bytes_.multiply(whole, {begin, end});
+      for (int64_t j = begin; j < end; ++j)
+        if (!is_finite(product, j)) {  // a scale is not, or a sum beyond f32
+          alignas(64) float scratch[kScratch];
+          engine_->blocks.multiply(product, {j, j + 1}, scratch);
+        }
+    });
+  }
+  static bool is_finite(const vector::BlockProduct& product, int64_t column) {
+    for (int64_t r = 0; r < product.rows; ++r)
+      if (!std::isfinite(product.c[r * product.c_row + column])) return false;
+    return true;
   }
 
   // Each member decodes some rows of b, which are columns of the product, and multiplies with them.
@@ -131,7 +176,11 @@ class BlockProductKernel : public image::CallKernel {
 
   CpuEnginePtr engine_;
   vector::BlockRows rows_;
+  vector::BlockBytesFormat bytes_;
   bool back_, grouped_;
+  std::vector<int32_t> words_;  // of x, as whole numbers
+  std::vector<float> floats_;
+  std::vector<vector::WholeRow> whole_;
   std::vector<float> panels_;  // one for each member of the team
 };
 
@@ -142,6 +191,7 @@ std::unique_ptr<image::CallKernel> block_product_kernel(CpuEnginePtr engine, con
   const auto rows = block_rows(*engine, attrs);
   if (!rows) return nullptr;
   return std::make_unique<BlockProductKernel>(std::move(engine), *rows,
+                                              attrs.get<std::string>("format"),
                                               !attrs.get<bool>("transpose_w"), grouped);
 }
 

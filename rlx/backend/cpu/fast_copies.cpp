@@ -25,6 +25,21 @@ bool places_of(const Tensor& indices, int64_t length, std::vector<int64_t>& plac
   return true;
 }
 
+// Elements begin to end of the result, each at one of the places of its block of `length`.
+template <class T>
+void take(const std::byte* from, const std::vector<int64_t>& places, int64_t length, std::byte* to,
+          int64_t begin, int64_t end) {
+  const auto count = static_cast<int64_t>(places.size());
+  const T* block = reinterpret_cast<const T*>(from) + begin / count * length;
+  T* y = reinterpret_cast<T*>(to);
+  int64_t at = begin % count;
+  for (int64_t i = begin; i < end; block += length, at = 0) {
+    const int64_t stop = std::min(end, i + count - at);
+    const int64_t* place = places.data() + at;
+    for (; i < stop; ++i) y[i] = block[*place++];
+  }
+}
+
 class GatherKernel : public image::CallKernel {
  public:
   GatherKernel(CpuEnginePtr engine, int64_t axis) : engine_(std::move(engine)), axis_(axis) {}
@@ -54,6 +69,8 @@ class GatherKernel : public image::CallKernel {
     const auto count = static_cast<int64_t>(places_.size());
     engine_->team.run(
         outer * count, 4 * CpuEngine::kGrain / row + 1, [&](int64_t begin, int64_t end) {
+          if (row == 4) return take<uint32_t>(from, places_, length, to, begin, end);
+          if (row == 8) return take<uint64_t>(from, places_, length, to, begin, end);
           for (int64_t i = begin; i < end; ++i)
             std::memcpy(to + i * row,
                         from + (i / count * length + places_[static_cast<size_t>(i % count)]) * row,

@@ -5,7 +5,9 @@
 #include "rlx/backend/cpu/fast_convolution.h"
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
+#include "rlx/backend/cpu/fast_fft.h"
 #include "rlx/backend/cpu/fast_halves.h"
+#include "rlx/backend/cpu/fast_nearest.h"
 #include "rlx/backend/cpu/fast_pictures.h"
 #include "rlx/backend/cpu/fast_products.h"
 #include "rlx/backend/cpu/fast_rows.h"
@@ -87,6 +89,13 @@ Kernel attention(const image::Call& call, const image::Image& /*image*/,
                                    .window = attrs.get<int64_t>("window"),
                                    .scale = attrs.get<double>("scale"),
                                    .softcap = attrs.get<double>("softcap")});
+}
+Kernel fourier(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  return fourier_kernel(engine, call.attrs.get<bool>("inverse"), call.attrs.get<double>("scale"));
+}
+Kernel nearest(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  return nearest_kernel(engine, call.attrs.get<bool>("products"),
+                        call.attrs.get<bool>("skip_self"));
 }
 Kernel concat(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
   return concat_kernel(engine, call.attrs.get<int64_t>("axis"));
@@ -175,6 +184,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"div", binary<Binary::div>},
     {"erf", unary<&Elementwise::erf>},
     {"exp", unary<&Elementwise::exp>},
+    {"fourier", fourier},
     {"gather", gather},
     {"gelu", unary<&Elementwise::gelu>},
     {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
@@ -189,6 +199,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"mean_square", reduction<Fold::mean_square>},
     {"min", binary<Binary::min>},
     {"mul", binary<Binary::mul>},
+    {"nearest", nearest, false},
     {"pow", power},
     {"prod", reduction<Fold::product>},
     {"quantised_gather", block_gather},
@@ -238,6 +249,11 @@ std::vector<CallTraits> call_traits() {
          .finishes = true,
          .channels_last = entry.channels_last ? ChannelsLast::always : ChannelsLast::never});
   return traits;
+}
+
+bool reads_anywhere(const image::Call& call, size_t input) {
+  return (input == 0 && call.op == "gather") ||
+         (input == 1 && (call.op == "matmul" || call.op == "linear"));
 }
 
 image::Implementations fast_implementations(CpuEnginePtr engine,

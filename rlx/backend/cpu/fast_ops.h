@@ -13,6 +13,9 @@ struct CpuEngine;
 // What the calls of those can do.
 std::vector<CallTraits> call_traits();
 
+// Does the first implementation take an operand at any address, where a file may have it?
+bool reads_anywhere(const image::Call& call, size_t input);
+
 // For a CPU device, whose engine this is; without one, on the calling thread, for what another
 // device leaves to the host.
 // `others` has what users brought: their functions of single elements run in tiles, too.

@@ -57,30 +57,32 @@ struct Finish {
   }
 };
 
-// Floats made of the weights, kept while those are the same; they begin at a line of the cache.
+// What was made of the weights, while those are the same.
 class Packed {
  public:
-  // Calls make(to) where there are others than before.
+  // Calls make(to) where there are others than before. Weights that are not kept are packed anew.
   template <class Make>
-  const float* get(const Argument& w, bool is_kept, int way, int64_t size, const Make& make) {
+  const float* get(const CpuEngine& engine, const Argument& w, bool is_kept,
+                   const PackedWeights::Order& order, int64_t size, const Make& make) {
+    if (!is_kept) {
+      own_.resize(static_cast<size_t>(size));
+      make(own_.data());
+      return own_.data();
+    }
     const Tensor::Mark mark = w.tensor.mark();
-    if (is_kept && mark == mark_ && way == way_) return begin();
-    data_.resize(static_cast<size_t>(size + 16));
-    make(begin());
+    if (held_ && mark == mark_ && order == order_) return held_.get();
+    mark_ = {};
+    engine.packed.get(w.tensor, order, size, held_, make);
     mark_ = mark;
-    way_ = way;
-    return begin();
+    order_ = order;
+    return held_.get();
   }
 
  private:
-  float* begin() {
-    constexpr uintptr_t kLine = 64;
-    const auto at = reinterpret_cast<uintptr_t>(data_.data());
-    return data_.data() + (kLine - at % kLine) % kLine / sizeof(float);
-  }
-  std::vector<float> data_;
+  PackedPtr held_;
   Tensor::Mark mark_;
-  int way_ = -1;
+  PackedWeights::Order order_ = {};
+  std::vector<float> own_;
 };
 
 class PictureConvolution : public image::CallKernel {
@@ -106,9 +108,10 @@ class PictureConvolution : public image::CallKernel {
       return false;
     if (result.count() == 0) return true;
     if (count(x.shape) == 0) return false;
-    const TileProgram::Start start = bias    ? TileProgram::Start{floats_of(*bias), 0}
-                                     : tile_ ? tile_->take_start()
-                                             : TileProgram::Start{};
+    // An activation is of the sums alone, before what the tile adds.
+    const TileProgram::Start start = bias ? TileProgram::Start{floats_of(*bias), 0}
+                                     : tile_ && !options_.activation ? tile_->take_start()
+                                                                     : TileProgram::Start{};
     const TileProgram::Limits limits =
         tile_ && !options_.activation ? tile_->take_limits() : TileProgram::Limits{};
     const Steps steps(x);
@@ -167,13 +170,18 @@ class PictureConvolution : public image::CallKernel {
 
   const float* packed(const Argument& w, const vector::ConvSize& size, vector::ConvWay way) {
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
-    return packed_.get(w, options_.keeps_weights, static_cast<int>(way),
-                       functions.packed_size(size), [&](float* to) {
-                         engine_->team.run(functions.panels(size), 4,
-                                           [&](int64_t begin, int64_t end) {
-                                             functions.pack(size, floats_of(w), {begin, end}, to);
-                                           });
-                       });
+    const PackedWeights::Order order{kPackedConvolution + static_cast<int64_t>(way),
+                                     size.groups,
+                                     size.inputs,
+                                     size.outputs,
+                                     size.windows.y.window,
+                                     size.windows.x.window};
+    return packed_.get(
+        *engine_, w, options_.keeps_weights, order, functions.packed_size(size), [&](float* to) {
+          engine_->team.run(functions.panels(size), 4, [&](int64_t begin, int64_t end) {
+            functions.pack(size, floats_of(w), {begin, end}, to);
+          });
+        });
   }
 
   CpuEnginePtr engine_;
@@ -213,11 +221,14 @@ class PictureTransposed : public image::CallKernel {
     const int64_t taps = w.shape[2] * w.shape[3];
     const vector::Gemm& gemm = engine_->gemm;
     const int64_t size = gemm.packed_size(inputs, outputs), panels = gemm.panels(outputs);
-    const float* packed = packed_.get(w, options_.keeps_weights, 0, size * taps, [&](float* made) {
+    const auto pack = [&](float* made) {
       for (int64_t tap = 0; tap < taps; ++tap)
         gemm.pack({floats_of(w) + tap, outputs * taps, taps}, inputs, outputs, {0, panels},
                   made + tap * size);
-    });
+    };
+    const float* packed =
+        packed_.get(*engine_, w, options_.keeps_weights, {kPackedTransposed, inputs, outputs, taps},
+                    size * taps, pack);
     float* y = result.mutable_data<float>().data();
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
                         tile_.get(), y, outputs};

@@ -49,9 +49,10 @@ class ProductKernel : public image::CallKernel {
         !has_few_axes(a) || !has_few_axes(b))
       return false;
     if (tile_ && !tile_->place(site, result.shape().size() - 1)) return false;
-    const TileProgram::Start start = bias    ? TileProgram::Start{floats_of(*bias), 0}
-                                     : tile_ ? tile_->take_start()
-                                             : TileProgram::Start{};
+    // An activation is of the sums alone, before what the tile adds.
+    const TileProgram::Start start = bias ? TileProgram::Start{floats_of(*bias), 0}
+                                     : tile_ && !options_.activation ? tile_->take_start()
+                                                                     : TileProgram::Start{};
     if (result.count() == 0) return true;
     const Steps a_strides(a), b_strides(b);
     const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
@@ -65,7 +66,7 @@ class ProductKernel : public image::CallKernel {
         .columns = result.shape().back(),
         .inner = a.shape[2 * a_last - 1 - a_row],
         .a = {floats_of(a), a_strides[a_row], a_strides[2 * a_last - 1 - a_row]},
-        .b = {floats_of(b), b_strides[b_row], b_strides[2 * b_last - 1 - b_row]},
+        .b = {nullptr, b_strides[b_row], b_strides[2 * b_last - 1 - b_row]},
         .c = c,
         .c_row = result.shape().back(),
         .start = start.data,
@@ -77,7 +78,9 @@ class ProductKernel : public image::CallKernel {
       matrices = 1;
     }
     if (one_b && options_.keeps_b && product.rows >= engine_->gemm.tile_rows)
-      product.packed_b = packed(b, product);
+      product.b.data = product.packed_b = packed(b, product);  // the former is not read
+    else
+      product.b.data = readable(b);
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
                         tile_ && !tile_->is_idle() ? tile_.get() : nullptr, c, product.c_row, 0};
     if (finish.function || finish.tile) {
@@ -126,31 +129,50 @@ class ProductKernel : public image::CallKernel {
     return count(a.shape) > 0;
   }
 
+  // A file may have a weight at any address: it is copied to be packed, or to be read as it is.
+  static bool is_aligned(const Argument& b) {
+    return reinterpret_cast<uintptr_t>(b.tensor.bytes().data()) % sizeof(float) == 0;
+  }
+  static const float* floats_in(const Tensor& tensor, const Argument& b) {
+    return tensor.data<float>().data() + (b.is_view ? b.offset : 0);
+  }
+  const float* readable(const Argument& b) {
+    if (is_aligned(b)) return floats_of(b);
+    const Tensor::Mark mark = b.tensor.mark();
+    if (!(mark == copied_mark_)) {
+      copied_ = b.tensor.aligned();
+      copied_mark_ = mark;
+    }
+    return floats_in(copied_, b);
+  }
+
   const float* packed(const Argument& b, const vector::Product& product) {
     const Tensor::Mark mark = b.tensor.mark();
-    float* data = nullptr;
-    const auto aligned = [&] {
-      constexpr uintptr_t kLine = 64;
-      const auto at = reinterpret_cast<uintptr_t>(packed_.data());
-      data = packed_.data() + (kLine - at % kLine) % kLine / sizeof(float);
-    };
-    aligned();
-    if (mark == mark_) return data;
+    if (packed_ && mark == mark_) return packed_.get();
     const vector::Gemm& gemm = engine_->gemm;
-    packed_.resize(static_cast<size_t>(gemm.packed_size(product.inner, product.columns) + 16));
-    aligned();
-    engine_->team.run(gemm.panels(product.columns), 4, [&](int64_t begin, int64_t end) {
-      gemm.pack(product.b, product.inner, product.columns, {begin, end}, data);
-    });
+    const PackedWeights::Order order{kPackedProduct, product.inner,    product.columns,
+                                     product.b.row,  product.b.column, b.is_view ? b.offset : 0};
+    mark_ = {};
+    engine_->packed.get(
+        b.tensor, order, gemm.packed_size(product.inner, product.columns), packed_, [&](float* to) {
+          const Tensor tensor = b.tensor.aligned();
+          vector::Matrix from = product.b;
+          from.data = floats_in(tensor, b);
+          engine_->team.run(gemm.panels(product.columns), 4, [&](int64_t begin, int64_t end) {
+            gemm.pack(from, product.inner, product.columns, {begin, end}, to);
+          });
+        });
     mark_ = mark;
-    return data;
+    return packed_.get();
   }
 
   CpuEnginePtr engine_;
   ProductOptions options_;
   std::unique_ptr<TileProgram> tile_;
-  std::vector<float> packed_;  // of b, when it had this mark
+  PackedPtr packed_;  // of b, when it had this mark
   Tensor::Mark mark_;
+  Tensor copied_;
+  Tensor::Mark copied_mark_;
 };
 
 }  // namespace

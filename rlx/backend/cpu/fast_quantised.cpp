@@ -199,74 +199,8 @@ class ByteProductKernel : public image::CallKernel {
   Tensor::Mark mark_;  // of the b that is packed
 };
 
-// Panels of w transposed, as floats.
-struct BlockPanels {
-  const vector::Bytes& code;
-  const int8_t* w;
-  const float* scales;
-  int64_t inner, block;
-  static void read(const void* context, vector::Range inner, vector::Range columns, int64_t panel,
-                   float* to) {
-    const auto& self = *static_cast<const BlockPanels*>(context);
-    constexpr int64_t kPart = 64;
-    float row[kPart];
-    for (int64_t j = 0; j < panel; ++j) {
-      const int64_t column = columns.begin + j;
-      for (int64_t k = inner.begin; k < inner.end;) {
-        const int64_t end = std::min({inner.end, k + kPart, (k / self.block + 1) * self.block});
-        if (column < columns.end)
-          self.code.dequantise(vector::Integer::i8, self.w + column * self.inner + k,
-                               {.scale = self.scales + (column * self.inner + k) / self.block}, row,
-                               end - k);
-        else
-          std::fill(row, row + (end - k), 0.0f);
-        for (int64_t i = k; i < end; ++i) to[(i - inner.begin) * panel + j] = row[i - k];
-        k = end;
-      }
-    }
-  }
-};
-
-bool run_block_product(const CpuEngine& engine, int64_t block, image::CallSite& site) {
-  const Tensor &x = *site.in(0), &w = *site.in(1), &scales = *site.in(2);
-  Tensor& y = site.results[0];
-  if (x.dtype() != DType::f32 || scales.dtype() != DType::f32 || y.dtype() != DType::f32)
-    return false;
-  if (y.count() == 0) return true;
-  const int64_t columns = w.shape()[0], inner = w.shape()[1], rows = y.count() / columns;
-  const BlockPanels panels{engine.bytes, w.data<int8_t>().data(), scales.data<float>().data(),
-                           inner, block};
-  const float* from = x.data<float>().data();
-  float* to = y.mutable_data<float>().data();
-  constexpr int64_t kLongest = 4096;  // products are summed as f32
-  if (rows < engine.gemm.tile_rows || inner > kLongest) {
-    engine.team.run(columns, CpuEngine::kGrain / (inner + 1) + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t j = begin; j < end; ++j)
-        for (int64_t r = 0; r < rows; ++r)
-          to[r * columns + j] = engine.bytes.dot(from + r * inner, panels.w + j * inner,
-                                                 panels.scales + j * (inner / block), block, inner);
-    });
-    return true;
-  }
-  vector::multiply(vector::Product{.rows = rows,
-                                   .columns = columns,
-                                   .inner = inner,
-                                   .a = {from, inner, 1},
-                                   .read_b = BlockPanels::read,
-                                   .read_context = &panels,
-                                   .c = to,
-                                   .c_row = columns},
-                   engine.gemm, engine.team);
-  return true;
-}
-
 }  // namespace
 
-std::unique_ptr<image::CallKernel> block_product_kernel(CpuEnginePtr engine, int64_t block) {
-  return make_kernel([engine = std::move(engine), block](image::CallSite& site) {
-    return run_block_product(*engine, block, site);
-  });
-}
 std::unique_ptr<image::CallKernel> quantise_kernel(CpuEnginePtr engine) {
   return make_kernel(
       [engine = std::move(engine)](image::CallSite& site) { return run_quantise(*engine, site); });

@@ -14,9 +14,9 @@ std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine);
 // it is kept.
 std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b);
 
-// Operands are x, w as i8 in blocks along its rows, and a scale for each block: x times w
-// transposed.
-std::unique_ptr<image::CallKernel> block_product_kernel(CpuEnginePtr engine, int64_t block);
+// Operands are x, w as bytes in blocks along its rows, a scale for each block and perhaps a zero
+// point: x times w transposed.
+std::unique_ptr<image::CallKernel> byte_rows_kernel(CpuEnginePtr engine, int64_t block);
 
 // None where numbers of the dtype are not integers of up to 32 bits.
 std::optional<vector::Integer> integer_of(DType dtype);

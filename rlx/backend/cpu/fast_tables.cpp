@@ -10,6 +10,8 @@
 #include "rlx/backend/cpu/fast_quantised.h"
 #include "rlx/backend/cpu/fast_recurrent.h"
 #include "rlx/backend/cpu/fast_resize.h"
+#include "rlx/backend/cpu/fast_sequence.h"
+#include "rlx/backend/cpu/fast_splats.h"
 
 namespace rlx::detail {
 namespace {
@@ -28,12 +30,12 @@ Kernel byte_product(const image::Call& call, const image::Image& image,
   return byte_product_kernel(engine, is_kept(call, 1, image));
 }
 
-Kernel block_product(const image::Call& call, const image::Image& /*image*/,
-                     const CpuEnginePtr& engine) {
-  // Of i8 and its scales alone, and not the way back that gradients take.
+Kernel byte_rows(const image::Call& call, const image::Image& /*image*/,
+                 const CpuEnginePtr& engine) {
+  // Of bytes and their scales alone, and not the way back that gradients take.
   if (!call.attrs.get<std::string>("format").empty() || !call.attrs.get<bool>("transpose_w"))
     return nullptr;
-  return block_product_kernel(engine, call.attrs.get<int64_t>("block"));
+  return byte_rows_kernel(engine, call.attrs.get<int64_t>("block"));
 }
 
 // Null where it is none of those that take no numbers.
@@ -82,6 +84,11 @@ Kernel group_norm(const image::Call& call, const image::Image& /*image*/,
 }
 
 // Which of some names an attribute is; none for others.
+Kernel gated_delta_net(const image::Call& call, const image::Image& /*image*/,
+                       const CpuEnginePtr& engine) {
+  return gated_delta_net_kernel(engine, call.attrs.get<double>("scale"));
+}
+
 template <class Enum, size_t count>
 std::optional<Enum> choice(const Attrs& attrs, const char* attr,
                            const std::string_view (&names)[count]) {
@@ -188,7 +195,7 @@ constexpr VectorEntry kNumbers[] = {
     {"matmul_integer", byte_product},
     {"quantise", plain<quantise_kernel>},
     {"quantise", plain<quantise_kernel>, false},  // of copies
-    {"quantised_matmul", block_product, false},
+    {"quantised_matmul", byte_rows, false},
 };
 constexpr VectorEntry kIndices[] = {
     {"argmax", extreme<true>, false},
@@ -212,16 +219,29 @@ constexpr VectorEntry kIndices[] = {
     {"write_slice", plain<write_slice_kernel>, false},
 };
 
+template <Kernel (*make)(CpuEnginePtr, SplatLimits)>
+Kernel splat(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  const auto number = [&](const char* name) {
+    return static_cast<float>(call.attrs.get<double>(name));
+  };
+  return make(engine, {number("cutoff"), number("threshold"), number("most_alpha")});
+}
+
 constexpr VectorEntry kPlanes[] = {
     {"batch_norm", batch_norm, false},
     {"group_norm", group_norm, false},
     {"pad", pad, false},
     {"resize", resize, true, true},
+    {"splat_raster", splat<splat_kernel>, false},
+    {"splat_raster_gradient", splat<splat_gradient_kernel>, false},
 };
 constexpr VectorEntry kRecurrent[] = {
+    {"gated_delta_net", gated_delta_net, false},
     {"gru", recurrent<RecurrentOptions::Kind::gru>, false},
     {"lstm", recurrent<RecurrentOptions::Kind::lstm>, false},
     {"rnn", recurrent<RecurrentOptions::Kind::rnn>, false},
+    {"selective_scan", plain<selective_scan_kernel>, false},
+    {"selective_scan_gradient", plain<selective_scan_gradient_kernel>, false},
 };
 
 }  // namespace

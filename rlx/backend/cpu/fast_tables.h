@@ -15,10 +15,10 @@ struct VectorEntry {
   bool keeps_channels_last = false;  // where its operands have them so
 };
 
-std::span<const VectorEntry> number_table();  // quantised numbers, products of bytes, casts
-std::span<const VectorEntry> recurrent_table();
-std::span<const VectorEntry> index_table();  // by order, by indices, by place
-std::span<const VectorEntry> plane_table();  // [B, C, ..] by channel or by plane
+std::span<const VectorEntry> number_table();     // quantised numbers, products of bytes, casts
+std::span<const VectorEntry> recurrent_table();  // along a sequence, with a state
+std::span<const VectorEntry> index_table();      // by order, by indices, by place
+std::span<const VectorEntry> plane_table();      // [B, C, ..] by channel or by plane
 
 // What tiles are computed with. `others` has what users brought: functions of single elements.
 TileOps tile_ops(const image::Implementations& others);

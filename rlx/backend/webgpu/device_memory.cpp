@@ -2,6 +2,7 @@
 
 #include "rlx/backend/webgpu/weight_store.h"
 #include "rlx/image/storage.h"
+#include "rlx/image/words.h"
 
 namespace rlx::detail::webgpu {
 namespace {
@@ -73,16 +74,24 @@ void read_buffer(const std::shared_ptr<Gpu>& gpu, const std::shared_ptr<Tickets>
   }
 }
 
-void GpuMemory::read_async(DType dtype, const Shape& shape, Receive<Tensor> receive) {
+void GpuMemory::read_async(DType dtype, const Shape& extents, Receive<Tensor> receive) {
+  Shape shape = extents;
   ++*reads_;
   const auto done = [reads = reads_, busy = std::make_shared<Tickets::Busy>(tickets_),
-                     receive = std::move(receive)](Result<Tensor> result) {
+                     in_words = in_words_, receive = std::move(receive)](Result<Tensor> result) {
     const struct End {
       std::atomic<int>& reads;
       ~End() { --reads; }
     } end{*reads};
-    receive(std::move(result));
+    if (in_words && result.ok())
+      receive(image::integers_of(result.take()));
+    else
+      receive(std::move(result));
   };
+  if (in_words_) {
+    dtype = DType::u32;
+    shape.push_back(2);
+  }
   const auto read = [weak = std::weak_ptr<Gpu>(gpu_), tickets = tickets_, buffer = buffer_,
                      outcome = outcome_, dtype, shape, done] {
     const std::shared_ptr<Gpu> gpu = weak.lock();

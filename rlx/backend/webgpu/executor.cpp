@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rlx/backend/webgpu/executor_enter.h"
+#include "rlx/image/words.h"
 
 namespace rlx::detail::webgpu {
 
@@ -128,10 +129,14 @@ void Executor::tell_dropped(const RunDone& done) {
 
 // ---- Runs --------------------------------------------------------------------------------------
 
-// What was on a device that is lost counts as here: the run says so.
+// What was on a device that is lost counts as here: the run says so. 64-bit integers are in one
+// word or in two, as each program has them, so they come through the host where they may differ.
 bool Executor::is_here(const DeviceTensor& tensor) const {
   const auto* memory = dynamic_cast<const GpuMemory*>(tensor.memory().get());
-  if (!memory) return false;
+  if (!memory || memory->in_words()) return false;
+  if (tensor.dtype() == DType::i64)
+    for (const image::Input& input : image_.inputs)
+      if (image::is_in_words(image_, input)) return false;
   const std::shared_ptr<WebGpuDevice> device = device_.lock();
   const LogicalDevicePtr open = device ? device->logical().current() : nullptr;
   return (open && memory->gpu() == open->gpu) || memory->gpu()->lost();

@@ -3,6 +3,7 @@
 
 #include "rlx/backend/webgpu/executor_enter.h"
 #include "rlx/image/storage.h"
+#include "rlx/image/words.h"
 
 namespace rlx::detail::webgpu {
 
@@ -54,7 +55,10 @@ void Executor::keep_output(size_t index, const std::shared_ptr<Outcome>& outcome
   } else {
     recorder_.copy_out(output.value, *memory->buffer());
   }
-  job_.request->device_outputs[index] = {output.type.dtype, run_.shape_of(output.value), memory};
+  memory->set_in_words(image::is_in_words(image_, output));
+  const std::vector<int64_t> extents = binding_.cells().at(output.shape);
+  job_.request->device_outputs[index] = {output.type.dtype, Shape(extents.begin(), extents.end()),
+                                         memory};
 }
 
 // The tensor of an output, used again where it has the shape already.
@@ -73,8 +77,14 @@ void Executor::take_outputs(std::span<const std::byte> bytes) {
   if (job_.readback->has_flag)
     if (const auto error = error_in(bytes.subspan(job_.readback->offsets.back()), image_))
       throw *error;
-  for (size_t i = 0; i < job_.read_outputs.size(); ++i)
-    from_device(bytes.subspan(job_.readback->offsets[i]), output_tensor(job_.read_outputs[i]));
+  for (size_t i = 0; i < job_.read_outputs.size(); ++i) {
+    const std::span<const std::byte> read = bytes.subspan(job_.readback->offsets[i]);
+    Tensor& tensor = output_tensor(job_.read_outputs[i]);
+    if (image::is_in_words(image_, image_.outputs[job_.read_outputs[i]]))
+      image::take_words(read, tensor);
+    else
+      from_device(read, tensor);
+  }
 }
 
 void Executor::take_host_outputs() {

@@ -137,10 +137,12 @@ BindGroup* Recorder::bind(const image::Dispatch& dispatch, size_t step, size_t c
                           const image::Kernel& kernel) {
   BindGroups& groups = resources_->groups();
   const size_t record = first_record_ + step;
-  const bool has_windows =
-      std::any_of(dispatch.operands.begin(), dispatch.operands.end(),
-                  [](const image::Bound& operand) { return operand.first != kNone; });
-  if (!has_windows)
+  // Of a window, or of a value that no plan has sized, each run may bind another part.
+  const bool may_differ = std::any_of(
+      dispatch.operands.begin(), dispatch.operands.end(), [this](const image::Bound& operand) {
+        return operand.first != kNone || resources_->is_late(operand.value);
+      });
+  if (!may_differ)
     if (BindGroup* last = groups.last(record, choice, resources_->generation())) return last;
   ranges_.clear();
   for (const image::Bound& operand : dispatch.operands)

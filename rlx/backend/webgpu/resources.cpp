@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rlx/image/words.h"
+
 namespace rlx::detail::webgpu {
 
 using image::Kind;
@@ -41,6 +43,16 @@ void Resources::release(BufferPtr& buffer) {
   groups_.clear();
   ++generation_;
   buffer = nullptr;
+}
+
+// Bind groups know buffers and how much of them is bound: those of a plan where values lie
+// elsewhere or are smaller are not those of this one.
+void Resources::use(const MemoryPlan& plan) {
+  plan_ = &plan;
+  if (slot_of_ == plan.slot_of && bytes_of_ == plan.bytes_of) return;
+  slot_of_ = plan.slot_of;
+  bytes_of_ = plan.bytes_of;
+  ++generation_;
 }
 
 void Resources::fit(const MemoryPlan& plan) {
@@ -131,8 +143,15 @@ std::shared_ptr<GpuMemory> Resources::keep(ValueId value, uint64_t bytes,
 }
 
 void Resources::upload(ValueId value, const Tensor& tensor) {
-  webgpu::upload(gpu(), *buffer(value), tensor, image_.values[size_t(value)].name, scratch_,
-                 counters_);
+  const image::Value& target = image_.values[size_t(value)];
+  const bool in_words = target.dtype == DType::u32 && tensor.dtype() == DType::i64;
+  const auto upload_as = [&](const Tensor& as) {
+    webgpu::upload(gpu(), *buffer(value), as, target.name, scratch_, counters_);
+  };
+  if (in_words)
+    upload_as(image::words_of(tensor));
+  else
+    upload_as(tensor);
 }
 
 void Resources::upload_changed(ValueId value, const Tensor& tensor, int64_t capacity) {

@@ -26,7 +26,7 @@ class Resources {
   const DeviceTraits& traits() const { return device_->gpu->info().traits; }
 
   // Where activations lie from now on. The plan must outlive its use.
-  void use(const MemoryPlan& plan) { plan_ = &plan; }
+  void use(const MemoryPlan& plan);
   // Makes room for a plan and uses it: slots and own buffers only grow.
   void fit(const MemoryPlan& plan);
   // A buffer of its own for a place, as large as that at least; what it held is gone if it grows.
@@ -80,6 +80,9 @@ class Resources {
   BindGroups groups_;
   BufferPtr staging_;
   std::vector<std::byte> scratch_;
+  // Of the plan that bind groups were made for.
+  std::vector<int> slot_of_;
+  std::vector<int64_t> bytes_of_;
   uint64_t generation_ = 1;
 };
 

@@ -124,6 +124,21 @@ TEST_F(OnnxExternal, SparseTensorsAreHeldToTheSame) {
   EXPECT_FALSE(sparse("data.bin", "data.bin"));
 }
 
+// At offset 3, where no float lies aligned.
+TEST_F(OnnxExternal, DataMayBeginAnywhere) {
+  std::string bytes(3, 'x');
+  for (const float number : {1.5F, -2.0F})
+    bytes.append(reinterpret_cast<const char*>(&number), sizeof number);
+  write_file(inside("odd.bin"), bytes);
+  const Entries entries{{"location", "odd.bin"}, {"offset", "3"}, {"length", "8"}};
+  const rlx::Graph graph = load(external_tensor("w", kFloatType, {2}, entries));
+  const Tensor y = evaluate(graph, {}).outputs.at("y");
+  EXPECT_EQ(y.at(0), 1.5);
+  EXPECT_EQ(y.at(1), -2);
+  EXPECT_NE(said_of("data.bin", {{"offset", "0x0"}}), "");
+  EXPECT_EQ(said_of("data.bin", {{"offset", "0"}}), "");
+}
+
 TEST_F(OnnxExternal, WhatIsNotInTheFileIsRefused) {
   EXPECT_NE(said_of("data.bin", {{"offset", "8"}}), "");
   EXPECT_NE(said_of("data.bin", {{"offset", "100"}}), "");

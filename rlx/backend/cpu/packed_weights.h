@@ -1,0 +1,66 @@
+// Weights in the order in which kernels read them. They belong to the device: programs that read
+// the same weight in the same order share them, and they go with the last of these.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "rlx/tensor/tensor.h"
+
+namespace rlx::detail {
+
+using PackedPtr = std::shared_ptr<float>;  // begins at a line of the cache
+
+enum PackedKind : int64_t { kPackedProduct, kPackedTransposed, kPackedConvolution };
+
+class PackedWeights {
+ public:
+  // What decides the order, besides the weight itself: a kind of packing and its numbers.
+  using Order = std::array<int64_t, 8>;
+
+  // `held` is what the caller has, made of another weight or of none; it becomes the packed one.
+  // make(to) writes all `floats`.
+  template <class Make>
+  void get(const Tensor& weight, const Order& order, int64_t floats, PackedPtr& held,
+           const Make& make) {
+    const std::lock_guard lock(mutex_);
+    const Key key{weight.mark(), order};
+    if (find(key, held)) return;
+    make(place(floats, held));
+    entries_[key] = {held, floats};
+  }
+
+  struct Size {
+    int64_t count = 0, bytes = 0;
+  };
+  Size size() const;  // of those that programs hold
+
+ private:
+  struct Key {
+    Tensor::Mark mark;
+    Order order;
+    bool operator<(const Key& other) const;
+  };
+  struct Entry {
+    std::weak_ptr<float> data;
+    int64_t floats = 0;
+  };
+  // Small weights lie side by side in pieces of memory.
+  struct Piece;
+
+  bool find(const Key& key, PackedPtr& held) const;
+  // Where to write; what the caller alone holds is written over.
+  float* place(int64_t floats, PackedPtr& held);
+  PackedPtr allocate(int64_t floats);
+  void drop_expired();
+
+  mutable std::mutex mutex_;
+  std::map<Key, Entry> entries_;
+  size_t most_ = 64;           // entries before those that nobody holds are dropped
+  std::weak_ptr<Piece> open_;  // the last piece
+};
+
+}  // namespace rlx::detail

@@ -1,0 +1,97 @@
+// Files whose graphs have more or less than a run needs, on every device.
+
+#include <gtest/gtest.h>
+
+#include "rlx/conformance/test_devices.h"
+#include "rlx/import/onnx/build_model.h"
+#include "rlx/ir/evaluate.h"
+#include "rlx/runtime/program.h"
+
+namespace rlx::onnx {
+namespace {
+
+Tensor numbers(const Shape& shape) {
+  Tensor tensor(DType::f32, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i % 7) - 2);
+  return tensor;
+}
+
+void expect_runs(const std::string& bytes, const TensorMap& inputs) {
+  const rlx::Graph graph = import_bytes(bytes);
+  const TensorMap expected = evaluate(graph, inputs).outputs;
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const TensorMap outputs = compile(graph, {.device = device}).run(inputs);
+    ASSERT_EQ(outputs.size(), expected.size());
+    for (const auto& [name, tensor] : expected) {
+      ASSERT_EQ(outputs.at(name).shape(), tensor.shape()) << name;
+      for (int64_t i = 0; i < tensor.count(); ++i)
+        EXPECT_NEAR(outputs.at(name).at(i), tensor.at(i), 1e-5) << name;
+    }
+  }
+}
+
+TEST(OnnxRuns, ASymbolThatARunNeverTells) {
+  expect_runs(model_of({{node("Relu", {"x"}, "y")},
+                        {},
+                        {value_info("x", {"n"})},
+                        {value_info("y", {"never told"})}}),
+              {{"x", numbers({5})}});
+}
+
+TEST(OnnxRuns, AnInputThatNothingReads) {
+  expect_runs(model_of({{node("Relu", {"x"}, "y")},
+                        {},
+                        {value_info("x", {"n"}), value_info("unused", {"q", "r"})},
+                        {value_info("y", {})}}),
+              {{"x", numbers({5})}, {"unused", numbers({3, 2})}});
+}
+
+TEST(OnnxRuns, AnOptionalOutputThatIsMissing) {
+  const std::string pool = message([](pbf_writer& out) {
+    out.add_string(1, "x");
+    out.add_string(2, "y");
+    out.add_string(2, "");
+    out.add_string(4, "MaxPool");
+    out.add_message(5, message([](pbf_writer& attr) {
+                      attr.add_string(1, "kernel_shape");
+                      attr.add_int64(8, 2);
+                      attr.add_int32(20, 7);
+                    }));
+  });
+  const std::string lstm = message([](pbf_writer& out) {
+    for (const char* name : {"t", "w", "r"}) out.add_string(1, name);
+    for (const char* name : {"", "", "c"}) out.add_string(2, name);
+    out.add_string(4, "LSTM");
+    out.add_message(5, integer_attribute("hidden_size", 2));
+  });
+  const std::vector<float> ones(16, 0.5F);
+  expect_runs(model_of({{pool, lstm},
+                        {tensor<float>("w", kFloatType, {1, 8, 2}, ones),
+                         tensor<float>("r", kFloatType, {1, 8, 2}, ones)},
+                        {value_info("x", {"1", "1", "6"}), value_info("t", {"3", "1", "2"})},
+                        {value_info("y", {}), value_info("c", {})}}),
+              {{"x", numbers({1, 1, 6})}, {"t", numbers({3, 1, 2})}});
+}
+
+// As torchvision's detectors ask for all boxes: 2^63 - 1 stays on the host, which has the op.
+TEST(OnnxRuns, AsManyBoxesAsThereAre) {
+  Tensor boxes(DType::f32, {1, 6, 4});
+  for (int64_t i = 0; i < 6; ++i) {
+    const double at = static_cast<double>(i / 2 * 10);
+    for (int64_t c = 0; c < 4; ++c) boxes.set(4 * i + c, at + (c < 2 ? 0 : 5));
+  }
+  expect_runs(
+      model_of({{node("NonMaxSuppression", {"boxes", "scores", "most", "overlap"}, "found"),
+                 node("Gather", {"found", "second"}, "place", "", {integer_attribute("axis", 1)}),
+                 node("Gather", {"table", "place"}, "y")},
+                {list("most", {INT64_MAX}), tensor<float>("overlap", kFloatType, {1}, {0.5F}),
+                 list("second", {2})},
+                {value_info("boxes", {"1", "n", "4"}), value_info("scores", {"1", "1", "n"}),
+                 value_info("table", {"n"})},
+                {value_info("y", {})}}),
+      {{"boxes", boxes}, {"scores", numbers({1, 1, 6})}, {"table", numbers({6})}});
+}
+
+}  // namespace
+}  // namespace rlx::onnx
