@@ -46,6 +46,8 @@ Value dft(Value x, int64_t axis, const DftOptions& options) {
           "dft: x is ", type, ", it needs floats whose last dim is 1, or 2 if they are complex");
   const size_t along = axis_of("dft", axis, type), last = type.shape.size() - 1;
   require(along != last, "dft: axis ", axis, " of ", type, " is that of the parts of a number");
+  require(type.shape[along].is_number(), "dft: the number of samples must be known, it is ",
+          type.shape[along]);
   const auto at = static_cast<int64_t>(along);
   const FftOptions of{.length = options.length};
   const bool real = type.shape.back().is(1);

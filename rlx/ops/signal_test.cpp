@@ -46,7 +46,7 @@ TEST(Dft, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(
       error_of([&] { dft(x, 1); }),
       "dft: x is f32[1, 8, 3], it needs floats whose last dim is 1, or 2 if they are complex");
-  EXPECT_EQ(error_of([&] { dft(n, 1); }), "fft: the number of samples must be known, it is n");
+  EXPECT_EQ(error_of([&] { dft(n, 1); }), "dft: the number of samples must be known, it is n");
   EXPECT_EQ(error_of([&] { dft(n, 2); }),
             "dft: axis 2 of f32[1, n, 1] is that of the parts of a number");
 }
