@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <thread>
+#include <vector>
 
 #include "rlx/vector/cores.h"
 
@@ -71,18 +74,56 @@ void Barrier::abandon() {
   changed_.notify_all();
 }
 
-struct Team::Job {
-  Ranges ranges;
-  const void* context;
-  int64_t count, chunk;
-  std::atomic<int64_t> next{0};
-  std::mutex mutex = {};  // of the exception
-  std::exception_ptr exception = {};
+// Lives as long as a team does; its threads are started by the first runs that have work for them.
+class Team::Crew {
+ public:
+  static std::shared_ptr<Crew> of_process();
+  Crew() = default;
+  ~Crew();
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  // By the caller and `threads` - 1 others.
+  void run(int threads, int64_t count, int64_t chunk, Ranges ranges, const void* context);
+
+ private:
+  struct Job {
+    int threads;
+    Ranges ranges;
+    const void* context;
+    int64_t count, chunk;
+    std::atomic<int64_t> next{0};
+    std::mutex mutex = {};  // of the exception
+    std::exception_ptr exception = {};
+  };
+  void serve(int member);
+  static void work(Job& job);
+
+  std::mutex turn_;  // held by the caller whose job it is
+  std::vector<std::thread> workers_;
+
+  std::atomic<Job*> job_{nullptr};
+  std::atomic<uint32_t> epoch_{0};  // counts jobs
+  std::atomic<int> active_{0};      // workers that may hold job_
+  std::atomic<bool> stop_{false};
+
+  std::mutex mutex_;  // of the two below
+  std::condition_variable begun_, ended_;
+  std::atomic<int> sleeping_{0};
+  std::atomic<bool> caller_sleeps_{false};
 };
 
-Team::Team(int threads) : threads_(!kHasThreads ? 1 : threads > 0 ? threads : core_count()) {}
+// Programs of several devices would otherwise each bring threads for every core.
+std::shared_ptr<Team::Crew> Team::Crew::of_process() {
+  static std::mutex mutex;
+  static std::weak_ptr<Crew> known;
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<Crew> crew = known.lock();
+  if (!crew) known = crew = std::make_shared<Crew>();
+  return crew;
+}
 
-Team::~Team() {
+Team::Crew::~Crew() {
   {
     const std::lock_guard lock(mutex_);
     stop_.store(true);
@@ -92,14 +133,15 @@ Team::~Team() {
   for (std::thread& worker : workers_) worker.join();
 }
 
+Team::Team(int threads)
+    : threads_(!kHasThreads  ? 1
+               : threads > 0 ? threads
+                             : core_count()),
+      crew_(Crew::of_process()) {}
+
 bool Team::is_inside() { return inside; }
 
-void Team::start_threads() {
-  if (!workers_.empty()) return;
-  for (int i = 1; i < threads_; ++i) workers_.emplace_back([this] { serve(); });
-}
-
-void Team::work(Job& job) {
+void Team::Crew::work(Job& job) {
   inside = true;
   for (;;) {
     const int64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
@@ -125,9 +167,16 @@ void Team::run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* c
   // Several chunks a thread, so that one that comes late or is held up leaves its share to others.
   constexpr int64_t kChunks = 4;
   const int64_t even = (count + threads_ * kChunks - 1) / (threads_ * kChunks);
+  crew_->run(threads_, count, std::max(grain, even), ranges, context);
+}
+
+void Team::Crew::run(int threads, int64_t count, int64_t chunk, Ranges ranges,
+                     const void* context) {
   const std::lock_guard turn(turn_);
-  start_threads();
-  Job job{ranges, context, count, std::max(grain, even)};
+  while (static_cast<int>(workers_.size()) + 1 < threads)
+    workers_.emplace_back(
+        [this, member = static_cast<int>(workers_.size()) + 1] { serve(member); });
+  Job job{threads, ranges, context, count, chunk};
   job_.store(&job);
   epoch_.fetch_add(1);
   if (sleeping_.load() > 0) {
@@ -147,7 +196,7 @@ void Team::run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* c
   if (job.exception) std::rethrow_exception(job.exception);
 }
 
-void Team::serve() {
+void Team::Crew::serve(int member) {
   // From 0, not from the counter: the job that started this thread may be on its way already.
   for (uint32_t seen = 0;;) {
     const auto begun = [&] { return epoch_.load() != seen; };
@@ -160,7 +209,7 @@ void Team::serve() {
     if (stop_.load()) return;
     seen = epoch_.load();
     active_.fetch_add(1);
-    if (Job* job = job_.load()) work(*job);
+    if (Job* job = job_.load(); job && member < job->threads) work(*job);
     if (active_.fetch_sub(1) == 1 && caller_sleeps_.load()) {
       { const std::lock_guard lock(mutex_); }
       ended_.notify_all();

@@ -1,15 +1,12 @@
-// A team of threads that works through ranges. Its threads sleep between runs; whoever calls works
-// too.
+// A team of threads that works through ranges. The threads belong to the process: all teams share
+// them, in turns, and they sleep between runs. Whoever calls works too.
 #pragma once
 
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <mutex>
-#include <thread>
-#include <vector>
 
 namespace rlx::vector {
 
@@ -36,16 +33,13 @@ class Team {
  public:
   // 0: as many as there are cores. Threads are started by the first run that has work for them.
   explicit Team(int threads = 0);
-  ~Team();
-  Team(const Team&) = delete;
-  Team& operator=(const Team&) = delete;
 
   int threads() const { return threads_; }
 
   // body(begin, end) for ranges that make up [0, count), each of `grain` or more but the last, in
   // any order and at the same time. Work of at most one grain, and what is called from a body of a
   // team, stays on the caller. The first exception of a body is thrown here; ranges not begun by
-  // then are left out. Runs of several threads take turns.
+  // then are left out. Runs of several threads, of this team or of others, take turns.
   template <class Body>
   void run(int64_t count, int64_t grain, const Body& body) {
     run_ranges(
@@ -76,27 +70,13 @@ class Team {
 
  private:
   using Ranges = void (*)(const void* context, int64_t begin, int64_t end);
-  struct Job;
+  class Crew;  // the threads of the process
 
   static bool is_inside();
   void run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* context);
-  void start_threads();
-  void serve();
-  static void work(Job& job);
 
-  const int threads_;
-  std::mutex turn_;  // held by the caller whose job it is
-  std::vector<std::thread> workers_;
-
-  std::atomic<Job*> job_{nullptr};
-  std::atomic<uint32_t> epoch_{0};  // counts jobs
-  std::atomic<int> active_{0};      // workers that may hold job_
-  std::atomic<bool> stop_{false};
-
-  std::mutex mutex_;  // of the two below
-  std::condition_variable begun_, ended_;
-  std::atomic<int> sleeping_{0};
-  std::atomic<bool> caller_sleeps_{false};
+  int threads_;
+  std::shared_ptr<Crew> crew_;
 };
 
 }  // namespace rlx::vector

@@ -5,7 +5,11 @@
 
 #include <chrono>
 #include <numeric>
+#include <set>
 #include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
 namespace rlx::vector {
 namespace {
@@ -116,6 +120,48 @@ TEST(TeamThreads, AMemberThatFailsDoesNotHoldUpTheOthers) {
     message = error.what();
   }
   EXPECT_EQ(message, "member 2");
+}
+
+// Which threads have worked for the team, its caller's among them.
+std::set<std::thread::id> threads_of(Team& team, int members) {
+  std::mutex mutex;
+  std::set<std::thread::id> ids;
+  team.region([&](int, int, Barrier& barrier) {
+    {
+      const std::lock_guard lock(mutex);
+      ids.insert(std::this_thread::get_id());
+    }
+    barrier.wait();
+  });
+  EXPECT_EQ(static_cast<int>(ids.size()), members);
+  return ids;
+}
+
+TEST(TeamThreads, AllTeamsOfAProcessShareTheirThreads) {
+  Team large(4), small(2), other(4);
+  const std::set<std::thread::id> all = threads_of(large, 4);
+  EXPECT_EQ(threads_of(other, 4), all);
+  for (const std::thread::id id : threads_of(small, 2)) EXPECT_TRUE(all.count(id));
+}
+
+TEST(TeamThreads, TeamsOfOtherSizesTakeTurnsToo) {
+  Team teams[] = {Team(2), Team(5)};
+  std::atomic<int64_t> sums[2] = {};
+  std::atomic<int> at_work{0}, most{0};
+  const auto user = [&](int which) {
+    for (int run = 0; run < 1'000; ++run)
+      teams[which].run(40, 1, [&](int64_t begin, int64_t end) {
+        if (begin == 0) most = std::max(most.load(), ++at_work);
+        sums[which] += end - begin;
+        if (begin == 0) --at_work;
+      });
+  };
+  std::thread one(user, 0), two(user, 1);
+  one.join();
+  two.join();
+  EXPECT_EQ(sums[0], 40'000);
+  EXPECT_EQ(sums[1], 40'000);
+  EXPECT_EQ(most, 1) << "runs at the same time";
 }
 
 TEST(TeamThreads, NothingSpinsBetweenRuns) {
