@@ -1,6 +1,8 @@
 // The plan's checker: it knows nothing of how plans are made. It follows every way through the
 // steps and which value each place holds.
 
+#include <algorithm>
+#include <compare>
 #include <deque>
 #include <map>
 #include <optional>
@@ -44,9 +46,23 @@ class Checker {
 
  private:
   static constexpr ValueId kUncertain = -2;
-  using Place = std::pair<bool, int>;  // a slot, or a value's own memory
+  // Of a slot, or a value's own memory.
+  struct Place {
+    bool in_slot = false;
+    int which = 0;
+    int64_t offset = 0;
+    auto operator<=>(const Place&) const = default;
+    bool same_buffer(const Place& other) const {
+      return in_slot == other.in_slot && which == other.which;
+    }
+  };
+  struct Held {
+    ValueId value;
+    int64_t bytes;
+    bool operator==(const Held&) const = default;
+  };
   struct Holds {
-    std::map<Place, ValueId> values;
+    std::map<Place, Held> values;
     std::set<ValueId> updated;  // the states that have their next value
     bool operator==(const Holds&) const = default;
   };
@@ -54,16 +70,31 @@ class Checker {
   const std::string& name(ValueId value) const { return image_.values[size_t(value)].name; }
   Place place(ValueId value) const {
     const int slot = plan_.slot_of[size_t(value)];
-    return slot >= 0 ? Place{true, slot} : Place{false, image_.values[size_t(value)].place};
+    return slot >= 0 ? Place{true, slot, plan_.offset_of[size_t(value)]}
+                     : Place{false, image_.values[size_t(value)].place};
+  }
+  int64_t bytes(ValueId value) const { return plan_.bytes_of[size_t(value)]; }
+  static bool overlap(const Place& a, int64_t a_bytes, const Place& b, int64_t b_bytes) {
+    // Memory of its own may be of any size.
+    return a.same_buffer(b) &&
+           (!a.in_slot || (a.offset < b.offset + b_bytes && b.offset < a.offset + a_bytes));
+  }
+  // May a step that reads the one write the other? A device binds whole buffers for one or the
+  // other.
+  bool may_meet(ValueId a, ValueId b) const {
+    return image_.traits.on_host() ? !overlap(place(a), bytes(a), place(b), bytes(b))
+                                   : !place(a).same_buffer(place(b));
   }
 
   // Joins two ways that meet; true where that changed what is known.
   static bool merge(std::optional<Holds>& known, const Holds& more) {
     if (!known) return known = more, true;
     const Holds was = *known;
-    for (const auto& [place, value] : more.values) {
-      const auto [at, added] = known->values.emplace(place, value);
-      if (!added && at->second != value) at->second = kUncertain;
+    for (const auto& [place, held] : more.values) {
+      const auto [at, added] = known->values.emplace(place, held);
+      if (added || at->second == held) continue;
+      if (at->second.value != held.value) at->second.value = kUncertain;
+      at->second.bytes = std::max(at->second.bytes, held.bytes);
     }
     known->updated.insert(more.updated.begin(), more.updated.end());
     return !(*known == was);
@@ -76,10 +107,10 @@ class Checker {
     if (held == holds.values.end()) {
       if (kind == Kind::result || kind == Kind::temporary)
         faults_.insert(text(reader, " reads '", name(value), "' before it is written"));
-    } else if (held->second != value) {
+    } else if (held->second.value != value) {
+      const ValueId other = held->second.value;
       faults_.insert(text(reader, " reads '", name(value), "', which '",
-                          held->second < 0 ? "another value" : name(held->second),
-                          "' has overwritten"));
+                          other < 0 ? "another value" : name(other), "' has overwritten"));
     }
   }
 
@@ -101,15 +132,22 @@ class Checker {
     for (const ValueId value : use.updates) updated.insert(place(value));
     for (const ValueId written : use.writes)
       for (const ValueId read : use.reads)
-        if (!no_copy && place(read) == place(written) && !updated.count(place(read)))
+        if (!no_copy && !may_meet(read, written) && !updated.count(place(read)))
           faults_.insert(text(reader, " reads '", name(read), "' and writes '", name(written),
                               "' in one buffer"));
     for (size_t i = 0; i < use.writes.size(); ++i)
       for (size_t j = i + 1; j < use.writes.size(); ++j)
-        if (place(use.writes[i]) == place(use.writes[j]))
+        if (!may_meet(use.writes[i], use.writes[j]))
           faults_.insert(text(reader, " writes '", name(use.writes[i]), "' and '",
                               name(use.writes[j]), "' in one buffer"));
-    for (const ValueId value : use.writes) holds.values[place(value)] = value;
+    for (const ValueId value : use.writes) write(value, holds);
+  }
+
+  void write(ValueId value, Holds& holds) {
+    const Place to = place(value);
+    for (auto& [at, held] : holds.values)
+      if (overlap(at, held.bytes, to, bytes(value))) held.value = value;
+    holds.values[to] = {value, bytes(value)};
   }
 
   void finish(const Holds& holds) {
@@ -122,7 +160,8 @@ class Checker {
     for (const image::State& state : image_.states) {
       if (state.value < 0) continue;
       const auto held = holds.values.find(place(state.value));
-      if (held != holds.values.end() && held->second != state.value && held->second != state.next)
+      if (held != holds.values.end() && held->second.value != state.value &&
+          held->second.value != state.next)
         faults_.insert(text("state '", state.name, "' does not hold its next value"));
     }
   }
@@ -138,9 +177,13 @@ std::vector<std::string> check_plan(const Image& image, const MemoryPlan& plan) 
   std::set<std::string> faults = Checker(image, plan).faults();
   for (size_t v = 0; v < image.values.size(); ++v) {
     const int slot = plan.slot_of[v];
-    if (slot >= 0 && plan.bytes_of[v] > plan.slot_bytes[size_t(slot)])
-      faults.insert(text("'", image.values[v].name, "' has ", plan.bytes_of[v], " bytes, its slot ",
-                         plan.slot_bytes[size_t(slot)]));
+    if (slot >= 0 && plan.offset_of[v] + plan.bytes_of[v] > plan.slot_bytes[size_t(slot)])
+      faults.insert(text("'", image.values[v].name, "' has ", plan.bytes_of[v], " bytes",
+                         plan.offset_of[v] > 0 ? text(" from byte ", plan.offset_of[v]) : "",
+                         ", its slot ", plan.slot_bytes[size_t(slot)]));
+    if (slot >= 0 && !image.traits.on_host() && plan.offset_of[v] % image.traits.storage_alignment)
+      faults.insert(text("'", image.values[v].name, "' begins at byte ", plan.offset_of[v],
+                         ", which this device does not bind"));
     if (plan.bytes_of[v] > image.traits.max_buffer_bytes)
       faults.insert(text("'", image.values[v].name, "' has ", plan.bytes_of[v],
                          " bytes, a buffer of this device at most ",

@@ -1,4 +1,4 @@
-// Where values lie: those that are never alive together share a slot.
+// Where values lie: those that are never alive together share memory.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@ namespace rlx::detail {
 
 struct MemoryPlan {
   std::vector<int> slot_of;         // by value; -1: not an activation, or not sized yet
+  std::vector<int64_t> offset_of;   // by value, in its slot
   std::vector<int64_t> bytes_of;    // by value, at its bound; -1: only a step will tell
   std::vector<int64_t> slot_bytes;  // by slot
   int64_t peak_bytes = 0;           // of the slots together

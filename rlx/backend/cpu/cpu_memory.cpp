@@ -81,9 +81,8 @@ std::string CpuMemory::largest() const {
   size_t most = 0;
   int64_t bytes = -1;
   for (size_t v = 0; v < image_.values.size(); ++v) {
-    const int slot = plan_->slot_of[v];
-    if (slot < 0 || plan_->slot_bytes[size_t(slot)] <= bytes) continue;
-    bytes = plan_->slot_bytes[size_t(slot)];
+    if (plan_->slot_of[v] < 0 || plan_->bytes_of[v] <= bytes) continue;
+    bytes = plan_->bytes_of[v];
     most = v;
   }
   if (bytes < 0) return "a run has no values";
@@ -100,7 +99,8 @@ Tensor CpuMemory::target(ValueId v, const image::Cells& cells) {
     return values_[size_t(value.place)].reshaped(std::move(shape));
   const int slot = in_once_ ? -1 : plan_->slot_of[size_t(v)];
   if (slot >= 0)
-    return {value.dtype, std::move(shape), arena_, static_cast<size_t>(offsets_[size_t(slot)])};
+    return {value.dtype, std::move(shape), arena_,
+            static_cast<size_t>(offsets_[size_t(slot)] + plan_->offset_of[size_t(v)])};
   return {value.dtype, std::move(shape)};
 }
 

@@ -50,8 +50,8 @@ void Executor::keep_output(size_t index, const std::shared_ptr<Outcome>& outcome
   memory->set_outcome(outcome);
   if (image_.values[size_t(output.value)].on_host) {
     std::vector<std::byte> scratch;
-    upload(*connection_.logical->gpu, *memory->buffer(), *run_.on_host(output.value), output.name,
-           scratch, counters_);
+    upload(*connection_.logical->gpu, *memory->buffer(), 0, *run_.on_host(output.value),
+           output.name, scratch, counters_);
   } else {
     recorder_.copy_out(output.value, *memory->buffer());
   }

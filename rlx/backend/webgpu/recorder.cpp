@@ -40,13 +40,14 @@ BufferRange Recorder::range_of(const image::Bound& operand, const image::Kernel&
   const BufferPtr& buffer = resources_->buffer(operand.value);
   const int64_t most = resources_->traits().max_binding_bytes;
   const auto held = static_cast<int64_t>(buffer->bytes());
+  const auto begin = static_cast<int64_t>(resources_->offset(operand.value));
   int64_t offset = 0, bytes = static_cast<int64_t>(whole_words(capacity(operand.value)));
   if (operand.first != kNone) {
     offset = cells_->at(operand.first);
     if (offset > 0 || bytes > most)
       bytes = static_cast<int64_t>(whole_words(std::max<int64_t>(cells_->at(operand.bytes), 4)));
   }
-  bytes = std::min(bytes, held - offset);
+  bytes = std::min(bytes, held - begin - offset);
   if (bytes > most) {
     const image::Value& value = image_.values[size_t(operand.value)];
     const std::vector<int64_t> extents = cells_->at(value.shape);
@@ -54,7 +55,7 @@ BufferRange Recorder::range_of(const image::Bound& operand, const image::Kernel&
          TensorType{value.dtype, Shape(extents.begin(), extents.end())}, " of ", bytes,
          " bytes; this device binds at most ", most);
   }
-  return {buffer, static_cast<uint64_t>(offset), static_cast<uint64_t>(bytes)};
+  return {buffer, static_cast<uint64_t>(begin + offset), static_cast<uint64_t>(bytes)};
 }
 
 // More workgroups than one dimension takes are laid out in two.
@@ -184,7 +185,7 @@ void Recorder::copy(ValueId source, ValueId target) {
   if (image_.values[size_t(source)].place == image_.values[size_t(target)].place) return;
   make_room(target);
   if (resources_->buffer(source) != resources_->buffer(target))
-    copy_out(source, *resources_->buffer(target));
+    copy_out(source, *resources_->buffer(target), resources_->offset(target));
 }
 
 void Recorder::copy_out(ValueId source, Buffer& target, uint64_t offset) {
@@ -192,6 +193,7 @@ void Recorder::copy_out(ValueId source, Buffer& target, uint64_t offset) {
   Command command;
   command.kind = Command::Kind::copy;
   command.source = resources_->buffer(source).get();
+  command.source_offset = resources_->offset(source);
   command.target = &target;
   command.target_offset = offset;
   command.bytes = whole_words(bytes_now(source));
@@ -204,6 +206,7 @@ void Recorder::clear(ValueId value) {
   Command command;
   command.kind = Command::Kind::clear;
   command.target = resources_->buffer(value).get();
+  command.target_offset = resources_->offset(value);
   command.bytes = whole_words(std::max<int64_t>(bytes_now(value), 4));
   commands_.push_back(command);
 }

@@ -49,8 +49,10 @@ void Resources::release(BufferPtr& buffer) {
 // elsewhere or are smaller are not those of this one.
 void Resources::use(const MemoryPlan& plan) {
   plan_ = &plan;
-  if (slot_of_ == plan.slot_of && bytes_of_ == plan.bytes_of) return;
+  if (slot_of_ == plan.slot_of && offset_of_ == plan.offset_of && bytes_of_ == plan.bytes_of)
+    return;
   slot_of_ = plan.slot_of;
+  offset_of_ = plan.offset_of;
   bytes_of_ = plan.bytes_of;
   ++generation_;
 }
@@ -103,6 +105,11 @@ const BufferPtr& Resources::buffer(ValueId value) const {
   return slot >= 0 ? slots_[size_t(slot)] : own_[place_of(value)];
 }
 
+uint64_t Resources::offset(ValueId value) const {
+  const bool in_slot = !borrowed_[size_t(value)] && plan_->slot_of[size_t(value)] >= 0;
+  return in_slot ? static_cast<uint64_t>(plan_->offset_of[size_t(value)]) : 0;
+}
+
 int64_t Resources::capacity(ValueId value, const image::Cells& cells) const {
   const int64_t planned = plan_->bytes_of[size_t(value)];
   const int64_t bytes = planned < 0 ? cells.at(image_.values[size_t(value)].bytes) : planned;
@@ -146,7 +153,7 @@ void Resources::upload(ValueId value, const Tensor& tensor) {
   const image::Value& target = image_.values[size_t(value)];
   const bool in_words = target.dtype == DType::u32 && tensor.dtype() == DType::i64;
   const auto upload_as = [&](const Tensor& as) {
-    webgpu::upload(gpu(), *buffer(value), as, target.name, scratch_, counters_);
+    webgpu::upload(gpu(), *buffer(value), offset(value), as, target.name, scratch_, counters_);
   };
   if (in_words)
     upload_as(image::words_of(tensor));

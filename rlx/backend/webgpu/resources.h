@@ -40,6 +40,7 @@ class Resources {
   void adopt(image::ValueId value, BufferPtr buffer);  // which others have as well
 
   const BufferPtr& buffer(image::ValueId value) const;
+  uint64_t offset(image::ValueId value) const;  // of the value in its buffer, in bytes
   const BufferPtr& own(image::ValueId value) const { return own_[place_of(value)]; }
   // The bytes a binding of the whole value has: its bound, so that bind groups outlast extents.
   int64_t capacity(image::ValueId value, const image::Cells& cells) const;
@@ -82,7 +83,7 @@ class Resources {
   std::vector<std::byte> scratch_;
   // Of the plan that bind groups were made for.
   std::vector<int> slot_of_;
-  std::vector<int64_t> bytes_of_;
+  std::vector<int64_t> offset_of_, bytes_of_;
   uint64_t generation_ = 1;
 };
 

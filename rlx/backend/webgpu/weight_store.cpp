@@ -10,8 +10,8 @@ uint64_t device_bytes(DType dtype, int64_t count, const DeviceTraits& traits) {
   return std::max<uint64_t>(whole_words(count * device_storage(dtype, traits).bytes), 4);
 }
 
-void upload(Gpu& gpu, Buffer& buffer, const Tensor& tensor, const std::string& what,
-            std::vector<std::byte>& scratch, Counters& counters) {
+void upload(Gpu& gpu, Buffer& buffer, uint64_t offset, const Tensor& tensor,
+            const std::string& what, std::vector<std::byte>& scratch, Counters& counters) {
   if (tensor.count() == 0) return;
   const DeviceTraits& traits = gpu.info().traits;
   std::span<const std::byte> data = tensor.bytes();
@@ -20,7 +20,7 @@ void upload(Gpu& gpu, Buffer& buffer, const Tensor& tensor, const std::string& w
     to_device(tensor, scratch, what);
     data = scratch;
   }
-  gpu.write(buffer, 0, data);
+  gpu.write(buffer, offset, data);
   ++counters.uploads;
   counters.upload_bytes += data.size();
 }
@@ -39,7 +39,7 @@ StoredWeightPtr WeightStore::get(Gpu& gpu, const Tensor& tensor, const image::Va
                                    BufferUse::storage, value.name);
   ++counters.buffers;
   std::vector<std::byte> scratch;
-  upload(gpu, *made->buffer, tensor, value.name, scratch, counters);
+  upload(gpu, *made->buffer, 0, tensor, value.name, scratch, counters);
   forget_freed();
   stored_[key] = made;
   return made;

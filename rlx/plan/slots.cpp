@@ -1,0 +1,127 @@
+#include "rlx/plan/slots.h"
+
+#include <algorithm>
+#include <map>
+
+namespace rlx::detail {
+namespace {
+
+Slots empty_slots(size_t stays) {
+  return {std::vector<int>(stays), std::vector<int64_t>(stays), {}};
+}
+
+std::vector<size_t> by_size(const Stays& stays) {
+  std::vector<size_t> order(stays.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return stays[a].bytes > stays[b].bytes; });
+  return order;
+}
+
+// The free slot that grows least by taking `bytes`, or a new one.
+int take_slot(std::vector<int>& free, std::vector<int64_t>& slot_bytes, int64_t bytes) {
+  const auto growth = [&](int slot) {
+    return std::max<int64_t>(bytes - slot_bytes[size_t(slot)], 0);
+  };
+  const auto waste = [&](int slot) {
+    return std::max<int64_t>(slot_bytes[size_t(slot)] - bytes, 0);
+  };
+  const auto best = std::min_element(free.begin(), free.end(), [&](int a, int b) {
+    return std::pair(growth(a), waste(a)) < std::pair(growth(b), waste(b));
+  });
+  if (best == free.end() || growth(*best) >= bytes) {
+    slot_bytes.push_back(bytes);
+    return static_cast<int>(slot_bytes.size()) - 1;
+  }
+  const int slot = *best;
+  free.erase(best);
+  slot_bytes[size_t(slot)] += growth(slot);
+  return slot;
+}
+
+bool alive_together(const Stay& a, const Stay& b) { return a.first <= b.last && b.first <= a.last; }
+
+}  // namespace
+
+Slots in_order(const Stays& stays, size_t end) {
+  std::vector<std::vector<size_t>> born(end + 1), dying(end + 1);
+  for (size_t i = 0; i < stays.size(); ++i) {
+    born[stays[i].first].push_back(i);
+    dying[stays[i].last].push_back(i);
+  }
+  Slots slots = empty_slots(stays.size());
+  std::vector<int> free;
+  for (size_t at = 0; at <= end; ++at) {
+    for (const size_t i : born[at]) slots.of[i] = take_slot(free, slots.bytes, stays[i].bytes);
+    for (const size_t i : dying[at]) free.push_back(slots.of[i]);
+  }
+  return slots;
+}
+
+Slots largest_first(const Stays& stays) {
+  Slots slots = empty_slots(stays.size());
+  std::vector<std::map<size_t, size_t>> taken;  // by slot: first step to last
+  const auto is_free = [&](size_t slot, const Stay& stay) {
+    const auto behind = taken[slot].upper_bound(stay.last);
+    return behind == taken[slot].begin() || std::prev(behind)->second < stay.first;
+  };
+  for (const size_t i : by_size(stays)) {
+    size_t slot = taken.size();  // the smallest that is free is the last
+    while (slot > 0 && !is_free(slot - 1, stays[i])) --slot;
+    if (slot == 0) {
+      taken.emplace_back();
+      slots.bytes.push_back(stays[i].bytes);
+      slot = taken.size();
+    }
+    taken[slot - 1].emplace(stays[i].first, stays[i].last);
+    slots.of[i] = static_cast<int>(slot) - 1;
+  }
+  return slots;
+}
+
+Slots side_by_side(const Stays& stays, const SideBySide& options) {
+  Slots slots = empty_slots(stays.size());
+  std::fill(slots.of.begin(), slots.of.end(), -1);
+  std::vector<std::vector<size_t>> members;  // by slot, in the order of their offsets
+  // The lowest offset from which nobody is in the way while the stay lasts.
+  const auto offset_in = [&](size_t slot, const Stay& stay) {
+    int64_t at = 0;
+    for (const size_t other : members[slot]) {
+      if (!alive_together(stays[other], stay)) continue;
+      if (slots.offsets[other] - at >= stay.bytes) break;
+      const int64_t behind = slots.offsets[other] + stays[other].bytes;
+      at = std::max(at, (behind + options.alignment - 1) / options.alignment * options.alignment);
+    }
+    return at;
+  };
+  for (const size_t i : by_size(stays)) {
+    const Stay& stay = stays[i];
+    int best = -1;
+    int64_t least = stay.bytes, best_at = 0;  // a slot that grows by less is better than a new one
+    for (size_t slot = 0; slot < members.size() && least > 0; ++slot) {
+      const auto is_here = [&](size_t stranger) { return slots.of[stranger] == int(slot); };
+      const bool refused =
+          i < options.strangers.size() &&
+          std::any_of(options.strangers[i].begin(), options.strangers[i].end(), is_here);
+      if (refused) continue;
+      const int64_t at = offset_in(slot, stay), end = at + stay.bytes;
+      const int64_t growth = std::max<int64_t>(end - slots.bytes[slot], 0);
+      if (growth >= least || end > options.most_bytes) continue;
+      least = growth, best = int(slot), best_at = at;
+    }
+    if (best < 0) {
+      best = static_cast<int>(members.size());
+      members.emplace_back();
+      slots.bytes.push_back(stay.bytes);
+    }
+    slots.of[i] = best;
+    slots.offsets[i] = best_at;
+    slots.bytes[size_t(best)] = std::max(slots.bytes[size_t(best)], best_at + stay.bytes);
+    std::vector<size_t>& here = members[size_t(best)];
+    const auto behind = [&](int64_t offset, size_t other) { return offset < slots.offsets[other]; };
+    here.insert(std::upper_bound(here.begin(), here.end(), best_at, behind), i);
+  }
+  return slots;
+}
+
+}  // namespace rlx::detail

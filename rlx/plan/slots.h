@@ -1,0 +1,40 @@
+// Ways to lay out values in slots, each a buffer: given when they are alive, where do they go?
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace rlx::detail {
+
+// A value that needs a place, and the steps from its first to its last.
+struct Stay {
+  int64_t bytes;
+  size_t first, last;
+};
+using Stays = std::vector<Stay>;
+
+struct Slots {
+  std::vector<int> of;           // by stay
+  std::vector<int64_t> offsets;  // by stay, in its slot
+  std::vector<int64_t> bytes;    // by slot
+
+  int64_t total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+};
+
+// In the order of the steps: each value takes a whole slot that is free then. `end` is the last.
+Slots in_order(const Stays& stays, size_t end);
+
+// The largest first: a slot never grows, and smaller values go where larger ones leave time.
+Slots largest_first(const Stays& stays);
+
+struct SideBySide {
+  int64_t alignment = 1;
+  int64_t most_bytes = INT64_MAX;              // of a slot
+  std::vector<std::vector<size_t>> strangers;  // by stay: those that may not be in its slot
+};
+// Several values in one slot at a time, beside each other.
+Slots side_by_side(const Stays& stays, const SideBySide& options);
+
+}  // namespace rlx::detail
