@@ -1,4 +1,4 @@
-# oneDNN makes products and convolutions fast on the CPU; without it rlx uses loops of its own. Its own
+# oneDNN does on the CPU what the vector code of rlx refuses: some transposed convolutions. Its own
 # CMake file asks for OpenCL, which the CPU does not need.
 find_path(dnnl_include oneapi/dnnl/dnnl.hpp)
 find_library(dnnl_library dnnl)
@@ -8,7 +8,7 @@ if(dnnl_include AND dnnl_library)
   string(REGEX MATCH "[0-9]+" dnnl_major "${line}")
 endif()
 if(NOT dnnl_major EQUAL 2)
-  message(STATUS "oneDNN 2 is not installed: products on the CPU will be slow")
+  message(STATUS "oneDNN 2 is not installed: some transposed convolutions on the CPU will be slow")
   return()
 endif()
 target_include_directories(rlx_backend_cpu PRIVATE ${dnnl_include})
