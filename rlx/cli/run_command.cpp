@@ -1,5 +1,7 @@
 // rlx run: runs a graph and shows its outputs, what was done, and what went wrong where.
 
+#include <charconv>
+#include <map>
 #include <set>
 
 #include "rlx/base/clock.h"
@@ -23,6 +25,7 @@ struct RunFlags {
   bool report = false, check_nan = false, strict = false;
   int repeat = 1;
   int64_t memory_budget = 0;
+  std::vector<std::string> choices;
 };
 
 std::vector<std::string> chosen_outputs(const Signature& signature, const RunFlags& flags) {
@@ -98,6 +101,21 @@ void show(const std::vector<std::string>& chosen, const Done& done, const RunFla
   write_reports(done.measured, flags, context);
 }
 
+std::map<std::string, int64_t> choices_of(const std::vector<std::string>& given) {
+  std::map<std::string, int64_t> choices;
+  for (const std::string& each : given) {
+    const size_t at = each.rfind('=');
+    int64_t number = 0;
+    const char* end = each.data() + each.size();
+    const char* begin = at == std::string::npos ? end : each.data() + at + 1;
+    const auto [read, error] = std::from_chars(begin, end, number);
+    if (begin == end || read != end || error != std::errc())
+      throw CLI::ValidationError("--choice", text("takes KEY=NUMBER, got '", each, "'"));
+    choices[each.substr(0, at)] = number;
+  }
+  return choices;
+}
+
 void run_image(const RunFlags& flags, Context& context) {
   // What an image computes was decided when it was built.
   const auto refuse = [&](const char* flag, bool given) {
@@ -108,6 +126,7 @@ void run_image(const RunFlags& flags, Context& context) {
   refuse("--dump", !flags.dump_folder.empty());
   refuse("--strict", flags.strict);
   refuse("--disable-pass", !flags.disabled_passes.empty());
+  refuse("--choice", !flags.choices.empty());
   OpenedFiles files;
   const Image image = read_image(flags.file, {.files = {.opened = &files}});
   const Signature signature = signature_of(image);
@@ -137,7 +156,8 @@ void run_graph(const RunFlags& flags, Context& context) {
     return compile(look_inside ? all.graph : graph, {.device = on,
                                                      .strict = flags.strict,
                                                      .disabled_passes = flags.disabled_passes,
-                                                     .memory_budget = flags.memory_budget});
+                                                     .memory_budget = flags.memory_budget,
+                                                     .choices = choices_of(flags.choices)});
   };
   const Done done = run_program(make, context.device(flags.device), inputs, wanted, flags, context);
   files.check_unchanged();
@@ -203,6 +223,12 @@ void add_run_command(CLI::App& app, Context& context) {
   command.add_flag("--strict", flags->strict,
                    "Fail rather than compute on the host of another device");
   add_pass_option(command, flags->disabled_passes);
+  command
+      .add_option("--choice", flags->choices,
+                  "A choice for kernels: call.conv.winograd=0, for one node "
+                  "call.conv.winograd@conv_3=0")
+      ->type_name("KEY=NUMBER")
+      ->allow_extra_args(false);
   command.add_option("--memory-budget", flags->memory_budget, "Refuse a run that needs more bytes")
       ->type_name("BYTES");
   command.add_option("--repeat", flags->repeat, "Run so many times")

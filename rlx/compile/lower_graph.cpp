@@ -300,7 +300,7 @@ class Lowering {
         put_channels_last(0);
     }
     if (native || !reason.empty()) {
-      emission_.emit(call(reason), scope.first_node + at, steps);
+      emission_.emit(chosen(call(reason), node.name), scope.first_node + at, steps);
       return results;
     }
     const LowerSite site{
@@ -325,8 +325,28 @@ class Lowering {
           return bodies_.back();
         },
         put_channels_last};
-    emission_.emit(node.op->lower(site), scope.first_node + at, steps);
+    emission_.emit(chosen(node.op->lower(site), node.name), scope.first_node + at, steps);
     return results;
+  }
+
+  // What was chosen for the kernels of an engine becomes attributes of their calls: call.OP.NAME,
+  // and for one node call.OP.NAME@NODE.
+  Steps chosen(Steps steps, const std::string& node) const {
+    for (Step& step : steps.list)
+      if (auto* call = std::get_if<Call>(&step.what)) {
+        const std::string prefix = text("call.", call->op, '.');
+        const auto& values = options_.choices.values;
+        for (const bool of_one : {false, true})
+          for (auto it = values.lower_bound(prefix);
+               it != values.end() && it->first.compare(0, prefix.size(), prefix) == 0; ++it) {
+            const size_t name = it->first.find('@', prefix.size());
+            if ((name != std::string::npos) != of_one ||
+                (of_one && it->first.compare(name + 1, std::string::npos, node) != 0))
+              continue;
+            call->attrs.set(it->first.substr(prefix.size(), name - prefix.size()), it->second);
+          }
+      }
+    return steps;
   }
 
   // The node as a call: every operand is there, and a view only where the call can read it.

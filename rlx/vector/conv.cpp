@@ -58,6 +58,7 @@ struct Walk {
   Windows windows;
   int64_t batch;
   bool copies;  // into padded rows of packed pixels
+  bool planes;  // of a few channels, which stay apart in those rows
   int64_t channels;
   int64_t x_batch, x_row, x_pixel;  // of what the tiles read
 
@@ -71,13 +72,14 @@ struct Walk {
     Windows::Axis &y = windows.y, &x = windows.x;
     const bool inside = is_inside(y) && is_inside(x);
     copies = !inside || (c.x_channel != 1 && channels > 1);
+    planes = c.x_pixel == 1 && c.x_channel != 1 && channels > 1 && channels < 4;
     if (inside && !copies && is_single(y) && is_single(x) &&
         (y.in == 1 || x_row == x.in * x_pixel) &&
         (batch == 1 || x_batch == y.in * x.in * x_pixel)) {
       x.in = x.out = batch * y.in * x.in;
       y.in = y.out = batch = 1;
     }
-    if (copies) x_pixel = channels;
+    if (copies) x_pixel = planes ? 1 : channels;
   }
   int64_t rows() const { return batch * windows.y.out; }
   static int64_t reach(const Windows::Axis& axis) { return (axis.window - 1) * axis.dilation + 1; }
@@ -100,6 +102,7 @@ ConvBlocks blocks(const Conv& conv, int threads) {
   constexpr int64_t kPixels = 240;         // that meet a part of the weights before the next
   constexpr int64_t kScratch = 48 * 1024;  // floats
   constexpr int64_t kSmall = 1 << 15;      // multiply-adds that are not worth another thread
+  constexpr int64_t kLeastPixels = 24;     // of a block
   const Walk walk(conv);
   const int64_t height = walk.windows.y.out, width = walk.windows.x.out;
   const int64_t all_panels = panels(conv.size);
@@ -113,22 +116,26 @@ ConvBlocks blocks(const Conv& conv, int threads) {
   while (b.rows > 1 && walk.scratch_size(b.rows, b.pixels) > kScratch) --b.rows;
   b.rows = part_of(height, divide_up(height, b.rows), 1);
   b.panels = all_panels;
+  b.by_rows = parts_by_rows(conv.size);
 
-  // More threads want more blocks: fewer panels at a time first, as a block copies its pixels.
+  // More threads want more blocks: fewer panels at a time first where a block copies its pixels.
   const int64_t work =
       conv.size.pixels() * conv.size.outputs * std::max<int64_t>(1, conv.size.inner());
   const int64_t wanted = std::min<int64_t>(threads == 1 ? 1 : threads * 4, work / kSmall + 1);
-  const auto pixel_blocks = [&] {
-    return divide_up(height, b.rows) * walk.batch * divide_up(width, b.pixels);
-  };
-  if (pixel_blocks() < wanted) b.panels = part_of(all_panels, divide_up(wanted, pixel_blocks()), 1);
-  const int64_t panel_blocks = divide_up(all_panels, b.panels);
-  while (b.rows > 1 && pixel_blocks() * panel_blocks < wanted) b.rows = divide_up(b.rows, 2);
-  while (b.pixels > 24 && pixel_blocks() * panel_blocks < wanted)
-    b.pixels = part_of(b.pixels, 2, 24);
   b.row_blocks = divide_up(height, b.rows) * walk.batch;
   b.pixel_blocks = divide_up(width, b.pixels);
-  b.panel_blocks = panel_blocks;
+  b.panel_blocks = 1;
+  const auto cut = [&](int64_t& blocks, int64_t most) {
+    blocks = std::max(blocks, std::min(blocks * divide_up(wanted, b.count()), most));
+  };
+  if (b.by_rows && !walk.copies) cut(b.pixel_blocks, divide_up(width, kLeastPixels));
+  cut(b.panel_blocks, all_panels);
+  cut(b.row_blocks, height * walk.batch);
+  b.row_blocks = b.row_blocks / walk.batch * walk.batch;
+  cut(b.pixel_blocks, divide_up(width, kLeastPixels));
+  b.rows = divide_up(height * walk.batch, b.row_blocks);
+  b.pixels = divide_up(width, b.pixel_blocks);
+  b.panels = divide_up(all_panels, b.panel_blocks);
   b.scratch_size = conv_offsets_size(conv.size.inner()) + walk.scratch_size(b.rows, b.pixels);
   return b;
 }
@@ -178,6 +185,15 @@ void copy_under(const Conv& conv, const Walk& walk, int64_t n, Range rows, Range
       fill_zeros(to, width * walk.channels);
       continue;
     }
+    if (walk.planes) {
+      for (int64_t c = 0; c < walk.channels; ++c) {
+        float* plane = to + c * width;
+        fill_zeros(plane, begin);
+        copy(from + row * conv.x_row + c * conv.x_channel, plane + begin, end - begin);
+        fill_zeros(plane + end, width - end);
+      }
+      continue;
+    }
     fill_zeros(to, begin * walk.channels);
     copy_pixels(from + row * conv.x_row, conv.x_pixel, conv.x_channel, walk.channels, end - begin,
                 to + begin * walk.channels);
@@ -188,16 +204,17 @@ void copy_under(const Conv& conv, const Walk& walk, int64_t n, Range rows, Range
 // What lies under a block.
 struct Under {
   const float* x;          // its first pixel's first tap
-  int64_t row;             // from row to row
+  int64_t row, channel;    // from row to row, and from channel to channel
   const int64_t* offsets;  // of all that a window meets of one group
 };
 
-void write_offsets(const ConvSize& size, const Walk& walk, int64_t row, int64_t* to) {
+void write_offsets(const ConvSize& size, const Walk& walk, int64_t row, int64_t channel,
+                   int64_t* to) {
   const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
   for (int64_t i = 0; i < y.window; ++i)
     for (int64_t j = 0; j < x.window; ++j)
       for (int64_t c = 0; c < size.inputs / size.groups; ++c)
-        *to++ = i * y.dilation * row + j * x.dilation * walk.x_pixel + c;
+        *to++ = i * y.dilation * row + j * x.dilation * walk.x_pixel + c * channel;
 }
 
 void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n, Range rows,
@@ -221,7 +238,7 @@ void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n
     tile.low = last ? conv.low : -std::numeric_limits<float>::infinity();
     tile.high = last ? conv.high : std::numeric_limits<float>::infinity();
     tile.weights = weights + at * vectors * kLanes;
-    tile.x = under.x + group * inputs;
+    tile.x = under.x + group * inputs * under.channel;
     for (int64_t row = rows.begin; row < rows.end; ++row, tile.x += y.stride * under.row) {
       const int64_t pixel = (n * y.out + row) * x.out + pixels.begin;
       tile.y = conv.y + pixel * conv.y_pixel + channel;
@@ -261,15 +278,14 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t block, float* scratch) {
   const Walk walk(conv);
   const Windows::Axis &y = walk.windows.y, &x = walk.windows.x;
   const int64_t row_blocks = b.row_blocks / walk.batch;
-  const int64_t at_pixel = block % b.pixel_blocks * b.pixels,
-                at_row = block / b.pixel_blocks % row_blocks * b.rows,
-                n = block / b.pixel_blocks / row_blocks % walk.batch,
-                at_panel = block / b.pixel_blocks / b.row_blocks * b.panels;
-  const Range rows{at_row, std::min(at_row + b.rows, y.out)},
-      pixels{at_pixel, std::min(at_pixel + b.pixels, x.out)};
+  const ConvBlocks::Place at = b.place(block);
+  const int64_t n = at.row / row_blocks;
+  const Range rows = part_at(at.row % row_blocks, row_blocks, y.out),
+              pixels = part_at(at.pixel, b.pixel_blocks, x.out);
   int64_t* offsets = conv_offsets(scratch);
   float* copy = reinterpret_cast<float*>(offsets + conv.size.inner());
-  Under under{copy, Walk::under(x, pixels.count()) * walk.channels, offsets};
+  const int64_t width = Walk::under(x, pixels.count());
+  Under under{copy, width * walk.channels, walk.planes ? width : 1, offsets};
   if (walk.copies) {
     copy_under(conv, walk, n, rows, pixels, copy);
   } else {
@@ -277,8 +293,8 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t block, float* scratch) {
               pixels.begin * x.stride * walk.x_pixel;
     under.row = walk.x_row;
   }
-  write_offsets(conv.size, walk, under.row, offsets);
-  const Range some{at_panel, std::min(at_panel + b.panels, panels(conv.size))};
+  write_offsets(conv.size, walk, under.row, under.channel, offsets);
+  const Range some = part_at(at.panel, b.panel_blocks, panels(conv.size));
   for (int64_t i = some.begin; i < some.end; ++i) run_panel(conv, walk, under, n, rows, pixels, i);
   finish_block(conv, walk, n, rows, pixels, some);
 }

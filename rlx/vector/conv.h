@@ -47,11 +47,29 @@ struct Conv {
 // How a convolution is cut: rows of the result by pixels of a row by panels of channels. The result
 // does not depend on it.
 struct ConvBlocks {
-  int64_t rows = 1, pixels = 1, panels = 1;  // of one block
+  int64_t rows = 1, pixels = 1, panels = 1;  // of one block, at most
   int64_t row_blocks = 0, pixel_blocks = 0, panel_blocks = 0;
+  // Blocks are counted through the picture, so that a thread that takes a part of them has what it
+  // made of this part before in its cache; else through the channels.
+  bool by_rows = false;
   int64_t scratch_size = 0;  // floats that each call of `run` needs for itself
   int64_t count() const { return row_blocks * pixel_blocks * panel_blocks; }
+
+  struct Place {
+    int64_t row, pixel, panel;  // blocks
+  };
+  Place place(int64_t block) const {
+    const int64_t places = row_blocks * pixel_blocks,
+                  place = by_rows ? block / panel_blocks : block % places,
+                  panel = by_rows ? block % panel_blocks : block / places;
+    return {place / pixel_blocks, place % pixel_blocks, panel};
+  }
 };
+// Small pictures have large weights: it is those that threads part among them.
+inline bool parts_by_rows(const ConvSize& size) {
+  constexpr int64_t kLeastPixels = 128;
+  return size.windows.y.out * size.windows.x.out >= kLeastPixels;
+}
 
 struct ConvFunctions {
   bool (*accepts)(const Conv& conv);             // by sizes and steps

@@ -17,4 +17,9 @@ constexpr int64_t part_of(int64_t count, int64_t parts, int64_t multiple) {
   return part < count ? part : count;
 }
 
+// The i-th of so many parts of [0, count), as even as can be.
+constexpr Range part_at(int64_t i, int64_t parts, int64_t count) {
+  return {i * count / parts, (i + 1) * count / parts};
+}
+
 }  // namespace rlx::vector

@@ -74,6 +74,23 @@ void Barrier::abandon() {
   changed_.notify_all();
 }
 
+Shares::Shares(int64_t count, int members) : count_(count), shares_(std::clamp(members, 1, kMost)) {
+  for (int i = 0; i < shares_; ++i)
+    next_[static_cast<size_t>(i)].number = part_at(i, shares_, count).begin;
+}
+
+int64_t Shares::take(int member) {
+  for (int i = 0; i < shares_; ++i) {
+    const int share = (member + i) % shares_;
+    const int64_t end = part_at(share, shares_, count_).end;
+    std::atomic<int64_t>& next = next_[static_cast<size_t>(share)].number;
+    if (next.load(std::memory_order_relaxed) >= end) continue;
+    if (const int64_t number = next.fetch_add(1, std::memory_order_relaxed); number < end)
+      return number;
+  }
+  return -1;
+}
+
 // Lives as long as a team does; its threads are started by the first runs that have work for them.
 class Team::Crew {
  public:

@@ -2,11 +2,14 @@
 // them, in turns, and they sleep between runs. Whoever calls works too.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
 
@@ -27,6 +30,23 @@ class Barrier {
   std::atomic<bool> abandoned_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
+};
+
+// Hands out the numbers below a count. Each member has a part of its own, the same for every count
+// that it divides, and takes it in order; then it takes what others have left.
+class Shares {
+ public:
+  Shares(int64_t count, int members);
+  int64_t take(int member);  // -1: none is left
+
+ private:
+  static constexpr int kMost = 16;  // shares; members beyond have one together
+  struct alignas(64) Next {
+    std::atomic<int64_t> number{0};
+  };
+  const int64_t count_;
+  const int shares_;
+  std::array<Next, kMost> next_;
 };
 
 class Team {

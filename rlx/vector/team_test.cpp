@@ -14,6 +14,32 @@
 namespace rlx::vector {
 namespace {
 
+TEST(TeamShares, EveryNumberIsHandedOutOnce) {
+  for (const int members : {1, 2, 5, 40})
+    for (const int64_t count : {0, 1, 3, 17, 255}) {
+      Shares shares(count, members);
+      std::vector<std::atomic<int>> visits(static_cast<size_t>(count));
+      Team team(3);
+      team.region([&](int member, int /*members*/, Barrier& /*barrier*/) {
+        for (int64_t i = shares.take(member); i >= 0; i = shares.take(member))
+          ++visits[static_cast<size_t>(i)];
+      });
+      for (const auto& visit : visits) ASSERT_EQ(visit, 1) << count << " for " << members;
+    }
+}
+
+TEST(TeamShares, AMemberTakesItsOwnPartAndThenWhatIsLeft) {
+  Shares shares(6, 2);
+  EXPECT_EQ(shares.take(1), 3);
+  EXPECT_EQ(shares.take(0), 0);
+  EXPECT_EQ(shares.take(1), 4);
+  EXPECT_EQ(shares.take(1), 5);
+  EXPECT_EQ(shares.take(1), 1);
+  EXPECT_EQ(shares.take(0), 2);
+  EXPECT_EQ(shares.take(0), -1);
+  EXPECT_EQ(shares.take(1), -1);
+}
+
 TEST(TeamThreads, EveryIndexIsVisitedExactlyOnce) {
   for (const int threads : {1, 2, 5}) {
     Team team(threads);

@@ -45,9 +45,12 @@ inline ConvBlocks walk_blocks(const Conv& conv, int threads) {
   b.panel_blocks = panels;
   const int64_t work = conv.size.pixels() * conv.size.outputs * conv.size.taps();
   const int64_t wanted = std::min<int64_t>(threads == 1 ? 1 : threads * 4, work / kSmall + 1);
-  const int64_t parts = divide_up(wanted, conv.size.batch * b.pixel_blocks * panels);
-  b.rows = divide_up(y.out, std::clamp<int64_t>(parts, 1, y.out));
-  b.row_blocks = divide_up(y.out, b.rows) * conv.size.batch;
+  b.by_rows = parts_by_rows(conv.size);
+  int64_t parts = divide_up(wanted, conv.size.batch * b.pixel_blocks * panels);
+  if (b.by_rows && wanted > 1) parts = divide_up(parts, threads) * threads;
+  parts = std::clamp<int64_t>(parts, 1, y.out);
+  b.rows = divide_up(y.out, parts);
+  b.row_blocks = parts * conv.size.batch;
   return b;
 }
 
@@ -103,8 +106,14 @@ HWY_INLINE void run_walk_vector(const How& how, const WalkTile& t) {
 #pragma GCC unroll 32
       for (int at = 0; at < under; ++at, x += t.x_pixel) {
         F value = set(How::padding);
-        if ((at >= window || at >= t.left) && (at < under - window || at < under - t.right))
+        if ((at >= window || at >= t.left) && (at < under - window || at < under - t.right)) {
           value = load(x);
+          // What the next row of the result meets for the first time.
+          if (i == 1) {
+            __builtin_prefetch(x + t.x_row);
+            if (stride > 1) __builtin_prefetch(x + 2 * t.x_row);
+          }
+        }
         keep_in_register(value);
 #pragma GCC unroll 8
         for (int p = 0; p < pixels; ++p) {
@@ -282,13 +291,13 @@ template <class How>
 void run_walk(const How& how, const Conv& conv, const ConvBlocks& b, int64_t block) {
   const int64_t height = conv.size.windows.y.out, width = conv.size.windows.x.out;
   const int64_t row_blocks = b.row_blocks / conv.size.batch;
-  const int64_t at_pixel = block % b.pixel_blocks * b.pixels,
-                at_row = block / b.pixel_blocks % row_blocks * b.rows,
-                n = block / b.pixel_blocks / row_blocks % conv.size.batch;
-  const Range pixels{at_pixel, std::min(at_pixel + b.pixels, width)};
-  const Range channels = ChannelPanels(conv.size.outputs).of(block / b.pixel_blocks / b.row_blocks);
+  const ConvBlocks::Place at = b.place(block);
+  const int64_t n = at.row / row_blocks;
+  const Range rows = part_at(at.row % row_blocks, row_blocks, height),
+              pixels = part_at(at.pixel, b.pixel_blocks, width);
+  const Range channels = ChannelPanels(conv.size.outputs).of(at.panel);
   const Walk<How> walk = walk_of<How>(conv.size.windows.x);
-  for (int64_t row = at_row; row < std::min(at_row + b.rows, height); ++row) {
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
     walk(how, conv, pixels, n, row, channels);
     const int64_t first = (n * height + row) * width;
     if (conv.finish)

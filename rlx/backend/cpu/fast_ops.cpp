@@ -150,6 +150,7 @@ Kernel picture_convolution(const image::Call& call, const image::Image& image,
   return make(engine, call.attrs,
               {.keeps_weights = is_kept(call, 1, image),
                .has_bias = has_own(call, 2),
+               .winograd = !call.attrs.has("winograd") || call.attrs.get<int64_t>("winograd") != 0,
                .activation = activation->function},
               std::move(tile));
 }

@@ -1,7 +1,5 @@
 #include "rlx/backend/cpu/fast_pictures.h"
 
-#include <atomic>
-
 #include "rlx/backend/cpu/convolution_window.h"
 #include "rlx/vector/conv.h"
 
@@ -134,7 +132,8 @@ class PictureConvolution : public image::CallKernel {
         .low = limits.low,
         .high = limits.high,
     };
-    const vector::ConvWay way = vector::conv_choice(conv);
+    vector::ConvWay way = vector::conv_choice(conv);
+    if (way == vector::ConvWay::winograd && !options_.winograd) way = vector::ConvWay::direct;
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
     conv.weights = packed(w, conv.size, way);
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
@@ -156,16 +155,15 @@ class PictureConvolution : public image::CallKernel {
     const auto each = static_cast<size_t>(blocks.scratch_size + 16);
     if (scratch_.size() < each * static_cast<size_t>(threads))
       scratch_.resize(each * static_cast<size_t>(threads));
-    std::atomic<int64_t> next = 0;
-    const auto member = [&](size_t index) {
-      float* scratch = scratch_.data() + index * each;
-      for (int64_t block = next++; block < blocks.count(); block = next++)
+    vector::Shares shares(blocks.count(), threads);
+    const auto member = [&](int index) {
+      float* scratch = scratch_.data() + static_cast<size_t>(index) * each;
+      for (int64_t block = shares.take(index); block >= 0; block = shares.take(index))
         functions.run(conv, blocks, block, scratch);
     };
     if (threads == 1) return member(0);
-    engine_->team.region([&](int index, int /*members*/, vector::Barrier& /*barrier*/) {
-      member(static_cast<size_t>(index));
-    });
+    engine_->team.region(
+        [&](int index, int /*members*/, vector::Barrier& /*barrier*/) { member(index); });
   }
 
   const float* packed(const Argument& w, const vector::ConvSize& size, vector::ConvWay way) {

@@ -127,8 +127,9 @@ class PoolKernel : public image::CallKernel {
     const bool averages = options_.kind == PoolOptions::Kind::average;
     if (averages) count_axes(w);
     const vector::ConvBlocks blocks = engine_->pool.blocks(conv, engine_->team.threads());
-    engine_->team.run(blocks.count(), 1, [&](int64_t begin, int64_t end) {
-      for (int64_t block = begin; block < end; ++block)
+    vector::Shares shares(blocks.count(), engine_->team.threads());
+    engine_->team.region([&](int member, int /*members*/, vector::Barrier& /*barrier*/) {
+      for (int64_t block = shares.take(member); block >= 0; block = shares.take(member))
         if (averages)
           engine_->pool.average(conv, row_counts_.data(), counts_.data(), blocks, block);
         else
