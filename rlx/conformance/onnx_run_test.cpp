@@ -93,5 +93,65 @@ TEST(OnnxRuns, AsManyBoxesAsThereAre) {
       {{"boxes", boxes}, {"scores", numbers({1, 1, 6})}, {"table", numbers({6})}});
 }
 
+// What is joined of two lists that only the data tells is read in a branch, where nodes are merged
+// that speak of its extent; the nodes around it have other numbers by then.
+TEST(OnnxRuns, ABranchReadsExtentsThatTheGraphAroundItIsTold) {
+  const std::vector<std::string> unsqueezed{node("Unsqueeze", {"both", "first"}, "once"),
+                                            node("Unsqueeze", {"once", "first"}, "twice")};
+  const auto body = [&](const char* op) {
+    std::vector<std::string> nodes = unsqueezed;
+    nodes.push_back(node(op, {"twice"}, "z"));
+    return graph_message({nodes, {}, {}, {value_info("z", {})}});
+  };
+  const auto positive = [](const char* x, const std::string& to) {
+    return std::vector<std::string>{node("Relu", {x}, to + "_kept"),
+                                    node("NonZero", {to + "_kept"}, to)};
+  };
+  std::vector<std::string> nodes = positive("x", "a");
+  for (const std::string& more : positive("y", "b")) nodes.push_back(more);
+  for (const std::string& more :
+       {node("Concat", {"a", "b"}, "joined", "", {integer_attribute("axis", 1)}),
+        node("Cast", {"joined"}, "both", "", {integer_attribute("to", kFloatType)}),
+        node("ReduceSum", {"x"}, "sum", "", {integer_attribute("keepdims", 0)}),
+        node("Greater", {"sum", "nothing"}, "chosen"),
+        node("If", {"chosen"}, "z", "",
+             {graph_attribute("then_branch", body("Tanh")),
+              graph_attribute("else_branch", body("Neg"))})})
+    nodes.push_back(more);
+  const std::string bytes =
+      model_of({nodes,
+                {list("first", {0}), tensor<float>("nothing", kFloatType, {}, {0})},
+                {value_info("x", {"n"}), value_info("y", {"m"})},
+                {value_info("z", {})}});
+  for (const int64_t n : {3, 6}) expect_runs(bytes, {{"x", numbers({n})}, {"y", numbers({7})}});
+}
+
+// for i in ..: h = tanh(h + x[i]); rows.append(h): one value goes on and is stacked.
+TEST(OnnxRuns, AValueIsCarriedAndAppended) {
+  const std::string row = tensor_type({"b"}), rows = type_of(kSequenceOf, row);
+  const std::string body = graph_message(
+      {{node("Identity", {"go"}, "goes_on"), node("Gather", {"x", "i"}, "at_i"),
+        node("Add", {"h", "at_i"}, "sum"), node("Tanh", {"sum"}, "next"),
+        node("SequenceInsert", {"so_far", "next"}, "longer")},
+       {},
+       {typed("i", tensor_type({}, kInt64Type)), typed("go", tensor_type({}, 9)), typed("h", row),
+        typed("so_far", rows)},
+       {typed("goes_on", tensor_type({}, 9)), typed("next", row), typed("longer", rows)}});
+  const std::string loop = message([&](pbf_writer& out) {
+    for (const char* name : {"count", "", "h0", "none"}) out.add_string(1, name);
+    for (const char* name : {"last", "rows"}) out.add_string(2, name);
+    out.add_string(4, "Loop");
+    out.add_message(5, graph_attribute("body", body));
+  });
+  expect_runs(model_of({{node("Shape", {"x"}, "shape"), node("Gather", {"shape", "zero"}, "count"),
+                         node("SequenceEmpty", {}, "none"), loop,
+                         node("ConcatFromSequence", {"rows"}, "y", "",
+                              {integer_attribute("axis", 0), integer_attribute("new_axis", 1)})},
+                        {integer("zero", 0)},
+                        {value_info("x", {"t", "b"}), value_info("h0", {"b"})},
+                        {value_info("y", {}), value_info("last", {})}}),
+              {{"x", numbers({5, 3})}, {"h0", numbers({3})}});
+}
+
 }  // namespace
 }  // namespace rlx::onnx
