@@ -93,37 +93,34 @@ TEST(OnnxRuns, AsManyBoxesAsThereAre) {
       {{"boxes", boxes}, {"scores", numbers({1, 1, 6})}, {"table", numbers({6})}});
 }
 
-// What is joined of two lists that only the data tells is read in a branch, where nodes are merged
-// that speak of its extent; the nodes around it have other numbers by then.
+// Two lists are as long as inputs say and are joined; in a branch, something has that
+// extent. Where a node went, what is told has other names.
 TEST(OnnxRuns, ABranchReadsExtentsThatTheGraphAroundItIsTold) {
-  const std::vector<std::string> unsqueezed{node("Unsqueeze", {"both", "first"}, "once"),
-                                            node("Unsqueeze", {"once", "first"}, "twice")};
   const auto body = [&](const char* op) {
-    std::vector<std::string> nodes = unsqueezed;
-    nodes.push_back(node(op, {"twice"}, "z"));
-    return graph_message({nodes, {}, {}, {value_info("z", {})}});
+    return graph_message(
+        {{node("Shape", {"both"}, "shape"), node("ConstantOfShape", {"shape"}, "zeros"),
+          node(op, {"zeros", "both"}, "z")},
+         {},
+         {},
+         {value_info("z", {})}});
   };
-  const auto positive = [](const char* x, const std::string& to) {
-    return std::vector<std::string>{node("Relu", {x}, to + "_kept"),
-                                    node("NonZero", {to + "_kept"}, to)};
-  };
-  std::vector<std::string> nodes = positive("x", "a");
-  for (const std::string& more : positive("y", "b")) nodes.push_back(more);
-  for (const std::string& more :
-       {node("Concat", {"a", "b"}, "joined", "", {integer_attribute("axis", 1)}),
+  const std::string scalar = tensor_type({}, kInt64Type);
+  const std::string bytes = model_of(
+      {{node("Relu", {"x"}, "unused"), node("Range", {"zero", "n", "one"}, "a"),
+        node("Range", {"zero", "m", "one"}, "b"),
+        node("Concat", {"a", "b"}, "joined", "", {integer_attribute("axis", 0)}),
         node("Cast", {"joined"}, "both", "", {integer_attribute("to", kFloatType)}),
-        node("ReduceSum", {"x"}, "sum", "", {integer_attribute("keepdims", 0)}),
-        node("Greater", {"sum", "nothing"}, "chosen"),
+        node("Greater", {"x", "nothing"}, "chosen"),
         node("If", {"chosen"}, "z", "",
-             {graph_attribute("then_branch", body("Tanh")),
-              graph_attribute("else_branch", body("Neg"))})})
-    nodes.push_back(more);
-  const std::string bytes =
-      model_of({nodes,
-                {list("first", {0}), tensor<float>("nothing", kFloatType, {}, {0})},
-                {value_info("x", {"n"}), value_info("y", {"m"})},
-                {value_info("z", {})}});
-  for (const int64_t n : {3, 6}) expect_runs(bytes, {{"x", numbers({n})}, {"y", numbers({7})}});
+             {graph_attribute("then_branch", body("Sub")),
+              graph_attribute("else_branch", body("Add"))})},
+       {integer("zero", 0), integer("one", 1), tensor<float>("nothing", kFloatType, {}, {0})},
+       {value_info("x", {}), typed("n", scalar), typed("m", scalar)},
+       {value_info("z", {})}});
+  for (const double x : {1, -1})
+    expect_runs(bytes, {{"x", Tensor::scalar(DType::f32, x)},
+                        {"n", Tensor::scalar(DType::i64, 3)},
+                        {"m", Tensor::scalar(DType::i64, 2)}});
 }
 
 // for i in ..: h = tanh(h + x[i]); rows.append(h): one value goes on and is stacked.
