@@ -275,7 +275,11 @@ class Lowering {
           emission_.make_value(ValueKind::result, r ? text(node.name, '.', r) : node.name,
                                node.types[r]),
           node.types[r]));
-    const auto call = [&](const std::string& why) {
+    const auto call = [&](const std::string& why) -> Steps {
+      // What follows from shapes the run knows as numbers, and they are written.
+      const std::optional<HostValue>& host = node.host_values[0];
+      if (!traits_.on_host() && results.size() == 1 && host && !host->own_symbols)
+        return write_host_value(*host, results[0], traits_);
       return call_of(scope, at, inputs, results, why);
     };
     const auto put_channels_last = [&](size_t r) {

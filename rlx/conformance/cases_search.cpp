@@ -115,9 +115,19 @@ void add_sets(Cases& cases) {
     row(normal(f16({33})), {}, sorted, "halves");
     row(normal(f32({0})), {}, sorted, "nothing");
     row(normal(f32({})), {}, sorted, "rank 0");
+    row(normal(i32({20011})), {}, sorted, "more than is merged: sorted by digits");
+    row(special(f32({5, 3, 2})), 1, sorted, "slices in the middle");
+    row(normal(f32({3, 0})), 1, sorted, "no slices");
+    row(normal(f32({0, 3})), 1, sorted, "slices of nothing, all equal");
+    cases.push_back({.op = "unique",
+                     .inputs = {normal(i32({"n"}))},
+                     .attrs = {{"sorted", sorted}},
+                     .why = "of a symbolic extent",
+                     .symbols = {{"n", 70}}});
   }
   for (const TensorType& type :
-       {boolean({7, 9}), i32({5, 3, 4}), f32({65}), f32({0, 3}), boolean({}), i64({1031})})
+       {boolean({7, 9}), i32({5, 3, 4}), f32({65}), f32({0, 3}), boolean({}), i64({1031}),
+        TensorType{DType::u8, {2, 3, 1, 5, 2}}, f16({9, 7}), boolean({300, 301})})
     cases.push_back({.op = "non_zero", .inputs = {normal(type)}, .why = "where they are"});
   cases.push_back({.op = "non_zero", .inputs = {special(f32({3, 11}))}, .why = "NaN is not 0"});
   cases.push_back({.op = "non_zero",

@@ -94,6 +94,12 @@ std::vector<OpCase> roi_align_rows() {
        16},
       {"roi_align", {x, three, of_both}, also(bins(2, 2, 3, 1), "mode", "max"), "the largest", 9},
       {"roi_align",
+       {x, three, of_both},
+       also(bins(2, 3, 0, 0.7), "mode", "max"),
+       "the largest of as many as needed",
+       9},
+      {"roi_align", {x, rois(DType::f32, {}), pictures({})}, bins(3, 2, 0, 1), "none with samples"},
+      {"roi_align",
        {normal(f32({1, 65, 33, 31})), rois(DType::f32, {1.5, 2.25, 30.1, 28.7}), pictures({0})},
        bins(13, 15, 2, 1),
        "more than 10,000 elements",
@@ -115,10 +121,8 @@ std::vector<OpCase> roi_align_rows() {
             16},
            {{"h", 9}}),
   };
-  // Differences are taken of averages whose number of samples does not depend on the region.
-  for (OpCase& row : cases)
-    row.gradient = row.attrs.get_or<int64_t>("samples", 0) > 0 &&
-                   row.attrs.get_or<std::string>("mode", "avg") == "avg";
+  // A million points are sampled there.
+  for (OpCase& row : cases) row.gradient = row.why != "a region without end";
   return cases;
 }
 
@@ -142,6 +146,22 @@ std::vector<OpCase> suppression_rows() {
        {},
        "no boxes"},
       {"non_max_suppression", {normal(f32({1, 9, 4})), normal(f32({1, 1, 9}))}, {}, "none wanted"},
+      {"non_max_suppression",
+       {normal(f32({1, 300, 4})), normal(f32({1, 2, 300})), number(DType::i64, 9.2e18), overlap},
+       {},
+       "as many as there are"},
+      {"non_max_suppression",
+       {normal(f32({1, 9, 4})), normal(f32({1, 1, 9})), number(DType::i64, -3), overlap},
+       {},
+       "fewer than none"},
+      {"non_max_suppression",
+       {normal(f32({1, 37, 4})), special(f32({1, 3, 37})), number(DType::i64, 37), overlap},
+       {},
+       "equal scores, infinities, NaN"},
+      {"non_max_suppression",
+       {normal(f16({1, 33, 4})), normal(f16({1, 2, 33})), most, overlap, least},
+       {},
+       "f16"},
       with({"non_max_suppression",
             {normal(f32({1, "n", 4})), normal(f32({1, 2, "n"})), most, overlap},
             {},

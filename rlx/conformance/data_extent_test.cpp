@@ -8,6 +8,7 @@
 #include "rlx/ops/ops_loop.h"
 #include "rlx/ops/ops_reduction.h"
 #include "rlx/ops/ops_search.h"
+#include "rlx/ops/ops_vision.h"
 
 namespace rlx {
 namespace {
@@ -75,6 +76,38 @@ TEST(DataExtent, MayBePartOfShapeArithmetic) {
     SCOPED_TRACE(device.name());
     const TensorMap run = compile(graph, {.device = device}).run({{"x", row({3, 1, 3, 2})}});
     EXPECT_EQ(elements(run.at("y")), (std::vector<double>{1, 2, 3}));
+  }
+}
+
+// Only how many there are comes back: strict mode takes no tensor compute on the host.
+TEST(DataExtent, IsFoundOnTheDevice) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n"})), boxes = graph.input("boxes", f32({1, "n", 4}));
+  Tensor all(DType::i64, {1});
+  all.set_integer(0, INT64_MAX);  // as exporters write it
+  const Value kept = non_max_suppression(boxes, reshape(x, Dims{1, 1, -1}), graph.constant(all),
+                                         graph.constant(row({0.5})));
+  const Value found = non_zero(greater(x, scalar(x, 1)));
+  const Unique values = unique(x);
+  graph.output("kept", kept);
+  graph.output("found", found);
+  graph.output("values", values.values);
+  graph.output("counts", values.counts);
+  // Whether there is anything is asked of the shape.
+  const Value size = prod(shape_of(found));
+  graph.output("empty", where(equal(size, scalar(size, 0)), scalar(x, 1), scalar(x, 0)));
+  Tensor corners(DType::f32, {1, 4, 4});
+  for (int64_t i = 0; i < 16; ++i) corners.set(i, static_cast<double>(i / 8 * 10 + i % 4 / 2));
+  using Numbers = std::vector<double>;
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const Program program = compile(graph, {.device = device, .strict = true});
+    const TensorMap run = program.run({{"x", row({3, 1, 3, 2})}, {"boxes", corners}});
+    EXPECT_EQ(elements(run.at("kept")), (Numbers{0, 0, 0, 0, 0, 2}));
+    EXPECT_EQ(elements(run.at("found")), (Numbers{0, 2, 3}));
+    EXPECT_EQ(elements(run.at("values")), (Numbers{1, 2, 3}));
+    EXPECT_EQ(elements(run.at("counts")), (Numbers{1, 1, 2}));
+    EXPECT_EQ(run.at("empty").at(0), 0);
   }
 }
 

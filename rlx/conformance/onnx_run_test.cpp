@@ -93,5 +93,62 @@ TEST(OnnxRuns, AsManyBoxesAsThereAre) {
       {{"boxes", boxes}, {"scores", numbers({1, 1, 6})}, {"table", numbers({6})}});
 }
 
+// Two lists are as long as inputs say and are joined; in a branch, something has that
+// extent. Where a node went, what is told has other names.
+TEST(OnnxRuns, ABranchReadsExtentsThatTheGraphAroundItIsTold) {
+  const auto body = [&](const char* op) {
+    return graph_message(
+        {{node("Shape", {"both"}, "shape"), node("ConstantOfShape", {"shape"}, "zeros"),
+          node(op, {"zeros", "both"}, "z")},
+         {},
+         {},
+         {value_info("z", {})}});
+  };
+  const std::string scalar = tensor_type({}, kInt64Type);
+  const std::string bytes = model_of(
+      {{node("Relu", {"x"}, "unused"), node("Range", {"zero", "n", "one"}, "a"),
+        node("Range", {"zero", "m", "one"}, "b"),
+        node("Concat", {"a", "b"}, "joined", "", {integer_attribute("axis", 0)}),
+        node("Cast", {"joined"}, "both", "", {integer_attribute("to", kFloatType)}),
+        node("Greater", {"x", "nothing"}, "chosen"),
+        node("If", {"chosen"}, "z", "",
+             {graph_attribute("then_branch", body("Sub")),
+              graph_attribute("else_branch", body("Add"))})},
+       {integer("zero", 0), integer("one", 1), tensor<float>("nothing", kFloatType, {}, {0})},
+       {value_info("x", {}), typed("n", scalar), typed("m", scalar)},
+       {value_info("z", {})}});
+  for (const double x : {1, -1})
+    expect_runs(bytes, {{"x", Tensor::scalar(DType::f32, x)},
+                        {"n", Tensor::scalar(DType::i64, 3)},
+                        {"m", Tensor::scalar(DType::i64, 2)}});
+}
+
+// for i in ..: h = tanh(h + x[i]); rows.append(h): one value goes on and is stacked.
+TEST(OnnxRuns, AValueIsCarriedAndAppended) {
+  const std::string row = tensor_type({"b"}), rows = type_of(kSequenceOf, row);
+  const std::string body = graph_message(
+      {{node("Identity", {"go"}, "goes_on"), node("Gather", {"x", "i"}, "at_i"),
+        node("Add", {"h", "at_i"}, "sum"), node("Tanh", {"sum"}, "next"),
+        node("SequenceInsert", {"so_far", "next"}, "longer")},
+       {},
+       {typed("i", tensor_type({}, kInt64Type)), typed("go", tensor_type({}, 9)), typed("h", row),
+        typed("so_far", rows)},
+       {typed("goes_on", tensor_type({}, 9)), typed("next", row), typed("longer", rows)}});
+  const std::string loop = message([&](pbf_writer& out) {
+    for (const char* name : {"count", "", "h0", "none"}) out.add_string(1, name);
+    for (const char* name : {"last", "rows"}) out.add_string(2, name);
+    out.add_string(4, "Loop");
+    out.add_message(5, graph_attribute("body", body));
+  });
+  expect_runs(model_of({{node("Shape", {"x"}, "shape"), node("Gather", {"shape", "zero"}, "count"),
+                         node("SequenceEmpty", {}, "none"), loop,
+                         node("ConcatFromSequence", {"rows"}, "y", "",
+                              {integer_attribute("axis", 0), integer_attribute("new_axis", 1)})},
+                        {integer("zero", 0)},
+                        {value_info("x", {"t", "b"}), value_info("h0", {"b"})},
+                        {value_info("y", {}), value_info("last", {})}}),
+              {{"x", numbers({5, 3})}, {"h0", numbers({3})}});
+}
+
 }  // namespace
 }  // namespace rlx::onnx

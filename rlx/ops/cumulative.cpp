@@ -175,6 +175,24 @@ Steps exclusive_sums(const LowerSite& site, const Operand& counts, const Operand
                     false);
 }
 
+Counted bind_total(const LowerSite& site, const Operand& counts, const Dim& parts,
+                   const Dim& kept) {
+  const Operand starts = site.temporary("starts", {DType::u32, {parts + 1}}),
+                total = site.temporary("total", {DType::u32, {1}});
+  Counted counted{exclusive_sums(site, counts, starts, 1, parts + 1),
+                  LowerSite::named(starts, "starts", Access::read)};
+  Operand last = counted.starts;
+  last.shape = total.shape;
+  last.layout = {parts, {1}};
+  counted.steps.append(site.copy(last, total));
+  counted.steps.add(
+      Fetch{total.value,
+            DType::u32,
+            {kept},
+            text("how many elements ", site.node.op->name, " gives depends on the data")});
+  return counted;
+}
+
 const OpDef& cumsum_op() {
   static const OpDef op = scan<Kind::sum>("cumsum", "CumSum", sum_gradient);
   return op;

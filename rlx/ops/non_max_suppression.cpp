@@ -6,8 +6,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "rlx/codegen/shards.h"
+#include "rlx/ops/bodies.h"
+#include "rlx/ops/cumulative.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_vision.h"
+#include "rlx/ops/views.h"
 
 namespace rlx {
 namespace {
@@ -85,6 +89,51 @@ void reference(const ReferenceSite& site) {
   site.results[0] = y;
 }
 
+// A workgroup finds what is kept of its group; how many that are of all is read back, and rows are
+// then written one behind the other.
+Steps lower(const LowerSite& site) {
+  constexpr int64_t kWorkgroup = 64;
+  const Dims& shape = site.in(1).shape;
+  const Dim groups = shape[0] * shape[1], &boxes = shape[2], &found = site.out().shape[0];
+  const bool limited = site.node.inputs.size() > 2 && site.node.inputs[2].present();
+  const Dim most = limited ? smaller(larger(host_number(site, 2), 0), boxes) : Dim(0);
+  const auto too_large = [&](const Dims& dims) {
+    return is_concrete(dims) && !fits_binding(DType::f32, dims, site.traits);
+  };
+  if (site.traits.on_host() || too_large(shape) || too_large(site.in(0).shape))
+    return site.on_host("how many boxes non_max_suppression gives depends on the data");
+  Dispatch find{
+      .kernel = kernel("non_max_suppression", {"numbers", "fold"}),
+      .operands = {site.read("boxes", 0), site.read("scores", 1)},
+      .constants = {{"WORKGROUP", kWorkgroup}, {"CENTRED", site.attrs().get<bool>("centred")}},
+      .params = {{"groups", groups}, {"classes", shape[1]}, {"boxes", boxes}, {"most", most}},
+      .workgroups = groups + 1,
+  };
+  const auto number = [&](size_t i, const char* name, const char* otherwise) {
+    if (site.has(i)) find.operands.push_back(site.read(name, i));
+    find.prelude.push_back(text("fn ", name, "() -> f32 { return ",
+                                site.has(i) ? text("f32(load_", name, "(0u))") : otherwise, "; }"));
+  };
+  number(3, "overlap", "0.0");
+  number(4, "least", "-infinity()");
+  const Operand alive = site.temporary("alive", {DType::u32, {groups * boxes}}),
+                kept = site.temporary("kept", {DType::u32, {groups * most}}),
+                counts = site.temporary("counts", {DType::u32, {groups + 1}});
+  find.operands.push_back(LowerSite::named(alive, "alive", Access::read_write));
+  find.operands.push_back(kept);
+  find.operands.push_back(counts);
+  Steps steps = find;
+  Counted counted = bind_total(site, counts, groups, found);
+  steps.append(std::move(counted.steps));
+  steps.add(Dispatch{
+      .kernel = kernel("non_max_suppression_rows"),
+      .operands = {counted.starts, LowerSite::named(kept, "kept", Access::read), site.write("y")},
+      .params = {{"groups", groups}, {"classes", shape[1]}, {"most", most}},
+      .workgroups = ceil_div(groups * most, kWorkgroup),
+  });
+  return steps;
+}
+
 }  // namespace
 
 const OpDef& non_max_suppression_op() {
@@ -93,9 +142,10 @@ const OpDef& non_max_suppression_op() {
       .family = "search",
       .inputs = {2, 5, {"boxes", "scores", "most", "overlap", "least"}},
       .attrs = {{"centred", false}},
+      .host_inputs = {2},
       .infer = infer,
       .reference = reference,
-      .host_reason = "how many boxes non_max_suppression gives depends on the data",
+      .lower = lower,
       .gradient_reason = "an index does not change with the elements, it jumps",
       .onnx = "NonMaxSuppression",
   };

@@ -48,6 +48,7 @@ struct Kind {
   OfRow<uint64_t> naturals = nullptr;  // unsigned integers and bools
   Gradients (*gradient)(const GradientSite&) = nullptr;
   Accuracy accuracy = {};
+  Dim (*of_dims)(const Dim& a, const Dim& b) = nullptr;  // of extents, which the host knows
 };
 
 Types infer(const Kind& kind, const InferSite& site) {
@@ -166,10 +167,22 @@ double log_of_exponentials(const Row& row, const FloatEnds& ends) {
   return highest + std::log(sum);
 }
 
+// All elements of a list of extents as one, so that what follows from shapes stays on the host.
+std::optional<HostValue> symbolic(const Kind& kind, const InferSite& site) {
+  constexpr size_t kMost = 16;
+  const TensorType& x = site.in(0);
+  if (!site.has_host(0) || x.dtype != DType::i64 || rank(x) > 1) return std::nullopt;
+  const std::vector<Dim>& elements = site.host(0).elements;
+  if (elements.empty() || elements.size() > kMost) return std::nullopt;
+  Dim result = elements[0];
+  for (size_t i = 1; i < elements.size(); ++i) result = kind.of_dims(result, elements[i]);
+  return HostValue{site.attrs.get<bool>("keep") ? Shape(x.shape.size(), 1) : Shape{}, {result}};
+}
+
 // ---- The table ----
 
 OpDef reduction(const Kind& kind) {
-  return {
+  OpDef op{
       .name = kind.name,
       .family = "reductions",
       .inputs = {1, 1, {"x"}},
@@ -181,6 +194,8 @@ OpDef reduction(const Kind& kind) {
       .accuracy = kind.accuracy,
       .onnx = kind.onnx,
   };
+  if (kind.of_dims) op.symbolic = [kind](const InferSite& site) { return symbolic(kind, site); };
+  return op;
 }
 
 // One whose reference says the same of floats and integers.
@@ -201,7 +216,8 @@ const OpDef& sum_op() {
                                      .onnx = "ReduceSum",
                                      .takes = Takes::numbers,
                                      .formula = {Fold::sum},
-                                     .gradient = gradient_of_sum},
+                                     .gradient = gradient_of_sum,
+                                     .of_dims = [](const Dim& a, const Dim& b) { return a + b; }},
                                     []<class T>(const std::vector<T>& row, const Ends<T>&) {
                                       return total(row, [](T v) { return v; });
                                     });
@@ -221,28 +237,31 @@ const OpDef& mean_op() {
   return op;
 }
 const OpDef& reduce_max_op() {
-  static const OpDef op = reduction({.name = "reduce_max",
-                                     .onnx = "ReduceMax",
-                                     .takes = Takes::all,
-                                     .formula = {Fold::highest},
-                                     .gradient = gradient_of_extreme},
-                                    []<class T>(const std::vector<T>& row, const Ends<T>& ends) {
-                                      return highest_of(row, ends);
-                                    });
+  static const OpDef op =
+      reduction({.name = "reduce_max",
+                 .onnx = "ReduceMax",
+                 .takes = Takes::all,
+                 .formula = {Fold::highest},
+                 .gradient = gradient_of_extreme,
+                 .of_dims = [](const Dim& a, const Dim& b) { return max(a, b); }},
+                []<class T>(const std::vector<T>& row, const Ends<T>& ends) {
+                  return highest_of(row, ends);
+                });
   return op;
 }
 const OpDef& reduce_min_op() {
-  static const OpDef op = reduction({.name = "reduce_min",
-                                     .onnx = "ReduceMin",
-                                     .takes = Takes::all,
-                                     .formula = {Fold::lowest},
-                                     .gradient = gradient_of_extreme},
-                                    []<class T>(const std::vector<T>& row, const Ends<T>& ends) {
-                                      T lowest = ends.highest;
-                                      for (const T v : row)
-                                        lowest = lowest <= v || lowest != lowest ? lowest : v;
-                                      return lowest;
-                                    });
+  static const OpDef op =
+      reduction({.name = "reduce_min",
+                 .onnx = "ReduceMin",
+                 .takes = Takes::all,
+                 .formula = {Fold::lowest},
+                 .gradient = gradient_of_extreme,
+                 .of_dims = [](const Dim& a, const Dim& b) { return min(a, b); }},
+                []<class T>(const std::vector<T>& row, const Ends<T>& ends) {
+                  T lowest = ends.highest;
+                  for (const T v : row) lowest = lowest <= v || lowest != lowest ? lowest : v;
+                  return lowest;
+                });
   return op;
 }
 const OpDef& prod_op() {
@@ -250,7 +269,8 @@ const OpDef& prod_op() {
                                      .onnx = "ReduceProd",
                                      .takes = Takes::numbers,
                                      .formula = {Fold::product},
-                                     .gradient = gradient_of_product},
+                                     .gradient = gradient_of_product,
+                                     .of_dims = [](const Dim& a, const Dim& b) { return a * b; }},
                                     []<class T>(const std::vector<T>& row, const Ends<T>&) {
                                       auto product = wrapping(T{1});
                                       for (const T v : row) product *= wrapping(v);

@@ -124,67 +124,93 @@ void reference(const ReferenceSite& site) {
 
 // ---- Gradient ----
 
-// The two elements beside each point along an axis, and their weights: [K, bins * samples].
-struct Neighbours {
+// The points of each region along an axis: the two elements beside each and how much they count,
+// 0 far outside, as [K, bins, points]. Regions may have fewer points in a bin than others have.
+struct Points {
   Value at[2], weight[2];
+  Value there;   // bool: is one of the region's
+  Value number;  // of the region in a bin, [K, 1, 1]
 };
 
-Neighbours neighbours_of(const Attrs& attrs, Value from, Value to, int64_t bins, Value extent) {
+Points points_along(const Attrs& attrs, Value from, Value to, int64_t bins, Value extent) {
   const int64_t samples = attrs.get<int64_t>("samples");
   const bool half_pixel = attrs.get<bool>("half_pixel");
   const auto number = [&](double value) { return scalar(from, value); };
   const auto placed = [&](Value corner) {
-    return corner * number(attrs.get<double>("scale")) - number(half_pixel ? 0.5 : 0);
+    return unsqueeze(corner, {2}) * number(attrs.get<double>("scale")) -
+           number(half_pixel ? 0.5 : 0);
   };
-  const Value start = placed(from);
+  const Value start = placed(from), none = number(0);
   Value length = placed(to) - start;
   if (!half_pixel) length = maximum(length, number(1));
-  Tensor places(from.dtype(), {1, bins * samples});  // in bins
-  for (int64_t i = 0; i < places.count(); ++i)
-    places.set(i, (static_cast<double>(i) + 0.5) / static_cast<double>(samples));
-  const Value c =
-      start + length / number(static_cast<double>(bins)) * constant_beside(from, places);
-  const Value there = logical_and(greater_equal(c, number(-1)), less_equal(c, extent));
-  const Value last = extent - number(1), inside = minimum(maximum(c, number(0)), last);
-  const Value low = floor(inside), fraction = inside - low, none = number(0);
-  const auto index = [&](Value at) { return cast(where(there, at, none), DType::i32); };
-  return {{index(low), index(minimum(low + number(1), last))},
-          {where(there, number(1) - fraction, none), where(there, fraction, none)}};
+  const Value size = length / number(static_cast<double>(bins));
+  Points points;
+  Value k;
+  if (samples > 0) {
+    points.number = reshape(number(static_cast<double>(samples)), Dims{1, 1, 1});
+    k = counting(from, samples);
+  } else {  // as many as the largest region has
+    points.number =
+        stop_gradient(where(greater(size, none), minimum(ceil(size), number(kMost)), none));
+    const Value most = cast(maximum(reduce_max(points.number), none), DType::i64);
+    k = range(scalar(most, 0), most, scalar(most, 1));
+  }
+  k = cast(k, from.dtype());
+  const Value bin = unsqueeze(cast(counting(from, bins), from.dtype()), {1});
+  points.there = less(k, points.number);
+  const Value c = start + size * (bin + (k + number(0.5)) / maximum(points.number, number(1)));
+  const Value close = logical_and(greater_equal(c, number(-1)), less_equal(c, extent));
+  const Value last = extent - number(1), inside = minimum(maximum(c, none), last);
+  const Value low = floor(inside), fraction = inside - low;
+  const Value counts = logical_and(close, points.there);
+  const auto index = [&](Value at) { return cast(where(counts, at, none), DType::i32); };
+  points.at[0] = index(low);
+  points.at[1] = index(minimum(low + number(1), last));
+  points.weight[0] = where(counts, number(1) - fraction, none);
+  points.weight[1] = where(counts, fraction, none);
+  return points;
 }
 
-// The average of points between elements, which are gathered: made of ops that have gradients.
-Value averaged(Value x, Value rois, Value pictures, const Attrs& attrs) {
+// The mean or the largest of points between elements, which are gathered: made of ops that have
+// gradients.
+Value sampled(Value x, Value rois, Value pictures, const Attrs& attrs) {
   const Dims& shape = x.shape();
-  const int64_t height = attrs.get<int64_t>("height"), width = attrs.get<int64_t>("width"),
-                samples = attrs.get<int64_t>("samples");
   const auto corner = [&](int64_t i) { return slice(rois, {i}, {i + 1}, {1}); };
   const Value rows = extent_of(x, 2, rois), columns = extent_of(x, 3, rois);
-  const Neighbours above = neighbours_of(attrs, corner(1), corner(3), height, rows),
-                   beside = neighbours_of(attrs, corner(0), corner(2), width, columns);
+  const Points down = points_along(attrs, corner(1), corner(3), attrs.get<int64_t>("height"), rows);
+  const Points across =
+      points_along(attrs, corner(0), corner(2), attrs.get<int64_t>("width"), columns);
+  // [K, height, points, width, points]
+  const auto both = [](Value above, Value beside) {
+    return std::pair{unsqueeze(above, {3, 4}), unsqueeze(beside, {1, 2})};
+  };
   const Value elements =
       reshape(transpose(x, {0, 2, 3, 1}), Dims{shape[0] * shape[2] * shape[3], shape[1]});
-  const Value picture = unsqueeze(cast(pictures, DType::i32), {1}),
-              first = picture * cast(rows, DType::i32);
-  Value total;
+  const Value first = unsqueeze(cast(pictures, DType::i32), {1, 2}) * cast(rows, DType::i32);
+  const Value count = unsqueeze(down.number * across.number, {3}), one = scalar(rois, 1);
+  const Value nothing = equal(count, scalar(rois, 0));
+  Value result;
   for (int r = 0; r < 2; ++r)
     for (int c = 0; c < 2; ++c) {
-      const Value at = unsqueeze((first + above.at[r]) * cast(columns, DType::i32), {2}) +
-                       unsqueeze(beside.at[c], {1});
-      const Value weight = unsqueeze(above.weight[r], {2}) * unsqueeze(beside.weight[c], {1});
-      const Value part = gather(elements, at, 0) * unsqueeze(weight, {3});
-      total = total ? total + part : part;
+      const auto [above, beside] =
+          both((first + down.at[r]) * cast(columns, DType::i32), across.at[c]);
+      const auto [by_row, by_column] = both(down.weight[r], across.weight[c]);
+      const Value part = gather(elements, above + beside, 0) * unsqueeze(by_row * by_column, {5});
+      result = !result ? part : takes_max(attrs) ? maximum(result, part) : result + part;
     }
-  const Dims by_bin{rois.shape()[0], height, samples, width, samples, shape[1]};
-  return transpose(mean(reshape(total, by_bin), {2, 4}), {0, 3, 1, 2});
+  if (takes_max(attrs)) {
+    const auto [above, beside] = both(down.there, across.there);
+    result = where(unsqueeze(logical_and(above, beside), {5}), result, scalar(x, -INFINITY));
+    result = where(nothing, scalar(x, 0), reduce_max(result, {2, 4}));
+  } else {
+    result = sum(result, {2, 4}) / where(nothing, one, count);
+  }
+  return transpose(result, {0, 3, 1, 2});
 }
 
 Gradients gradient(const GradientSite& site) {
-  const Attrs& attrs = site.attrs();
-  if (takes_max(attrs) || attrs.get<int64_t>("samples") == 0)
-    fail(ErrorKind::unsupported,
-         "roi_align: has a gradient for averages of a given number of samples alone");
   const Values xs{site.in(0), site.in(1)};
-  const Values dxs = site.sweep({averaged(xs[0], xs[1], site.in(2), attrs)}, {site.dy()}, xs);
+  const Values dxs = site.sweep({sampled(xs[0], xs[1], site.in(2), site.attrs())}, {site.dy()}, xs);
   return {dxs[0], dxs[1], std::nullopt};
 }
 

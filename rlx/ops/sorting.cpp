@@ -51,26 +51,6 @@ void sort_rows(const ReferenceSite& site, const Ordering& ordering, Read read, L
   }
 }
 
-// An unsigned number for each element, in the elements' order; zeros of both signs are equal.
-std::string key_function(DType dtype, const std::string& type, bool descending) {
-  std::string key;
-  switch (info(dtype).dtype_class) {
-    case DTypeClass::floating:
-      key = "float_key(v)";
-      break;
-    case DTypeClass::signed_integer:
-      key = "bitcast<u32>(v) ^ 0x80000000u";
-      break;
-    case DTypeClass::boolean:
-      key = "select(0u, 1u, v)";
-      break;
-    default:
-      key = "v";
-  }
-  return text("fn sort_key(v: ", type, ") -> u32 { return ",
-              descending ? text("~(", key, ")") : key, "; }");
-}
-
 // How often runs that start as blocks must be doubled to reach `length`.
 Dim merge_passes(const Dim& length, const Block& block) {
   Dim passes = 0;
@@ -141,6 +121,25 @@ constexpr const char* kPutResults = R"(fn put(row: u32, place: u32, key: u32, in
 })";
 
 }  // namespace
+
+std::string sort_key_function(const LowerSite& site, DType dtype, bool descending) {
+  std::string key;
+  switch (info(dtype).dtype_class) {
+    case DTypeClass::floating:
+      key = "float_key(v)";
+      break;
+    case DTypeClass::signed_integer:
+      key = "bitcast<u32>(v) ^ 0x80000000u";
+      break;
+    case DTypeClass::boolean:
+      key = "select(0u, 1u, v)";
+      break;
+    default:
+      key = "v";
+  }
+  return text("fn sort_key(v: ", site.compute_type(dtype), ") -> u32 { return ",
+              descending ? text("~(", key, ")") : key, "; }");
+}
 
 Variants sort_variants() { return {"sort.variant", 5}; }
 
@@ -216,21 +215,19 @@ SortedKeys sort_pairs(const LowerSite& site, const Operand& x, const Rows& rows,
 
 }  // namespace
 
-SortedKeys sort_keys(const LowerSite& site, const Operand& keys) {
-  const Rows row({count(keys.shape)}, 0);
+SortedKeys sort_keys(const LowerSite& site, const Operand& x) {
+  const Rows row({count(x.shape)}, 0);
+  const std::string key = sort_key_function(site, x.dtype);
   if (suits_digits(row.length, row.length))
-    return sort_by_digits(site, keys, row, key_function(DType::u32, "u32", false),
-                          site.traits.device_class != DeviceClass::software);
-  return sort_pairs(site, keys, row, row.length, key_function(DType::u32, "u32", false),
-                    choose_block(row.length, false));
+    return sort_by_digits(site, x, row, key, site.traits.device_class != DeviceClass::software);
+  return sort_pairs(site, x, row, row.length, key, choose_block(row.length, false));
 }
 
 Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
   const Rows rows(site.in(0).shape, ordering.axis);
   const Dim keep = site.out().shape[ordering.axis];
   const Operand& x = site.inputs[0];
-  const std::string key =
-      key_function(site.in(0).dtype, site.compute_type(site.in(0).dtype), ordering.descending);
+  const std::string key = sort_key_function(site, site.in(0).dtype, ordering.descending);
   const int64_t variant = choose_variant(site, rows.length, keep);
   if (variant == select_in_turn) return select_dispatch(site, rows, keep, key);
   const bool by_digit = variant >= sort_by_digit;

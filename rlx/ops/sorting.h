@@ -14,13 +14,17 @@ Variants sort_variants();
 void sort_reference(const ReferenceSite& site, const Ordering& ordering);
 Steps lower_sort(const LowerSite& site, const Ordering& ordering);
 
-// Numbers in order, and where each was; equal ones as they were.
+// An unsigned number for each element, in the elements' order, as the function sort_key of WGSL
+// that includes lib/sort_key; equal elements, zeros of both signs and NaN have equal ones.
+std::string sort_key_function(const LowerSite& site, DType dtype, bool descending = false);
+
+// These numbers in order, and where each was; equal ones as they were.
 struct SortedKeys {
   Steps steps;
   Operand keys, order;
   Dim first;  // element of these
 };
-SortedKeys sort_keys(const LowerSite& site, const Operand& keys);
+SortedKeys sort_keys(const LowerSite& site, const Operand& x);
 
 // The gradient of the values goes back to where they were.
 Gradients sort_gradient(const GradientSite& site, size_t axis);

@@ -6,8 +6,12 @@
 #include <cmath>
 #include <numeric>
 
+#include "rlx/codegen/each_element.h"
+#include "rlx/codegen/shards.h"
+#include "rlx/ops/cumulative.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_search.h"
+#include "rlx/ops/sorting.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -113,6 +117,92 @@ void reference(const ReferenceSite& site) {
   site.results = {values, indices, inverse, counts};
 }
 
+// ---- Lowering ----
+
+constexpr int64_t kWorkgroup = 64;
+
+// What is sorted: the elements, or of slices how many come before each.
+Operand sorted_by(const LowerSite& site, std::optional<size_t> axis, Steps& steps) {
+  if (!axis) return site.inputs[0];
+  const Rows rows(site.in(0).shape, *axis);
+  const Operand ranks = site.temporary("ranks", {DType::u32, {rows.length}});
+  steps.add(Dispatch{
+      .kernel = kernel("unique_rank", {"sort_key"}),
+      .operands = {site.read("x", 0), ranks},
+      .params = {{"slices", rows.length}, {"size", rows.count}, {"inner", rows.stride}},
+      .prelude = {sort_key_function(site, site.in(0).dtype)},
+      .workgroups = ceil_div(rows.length, kWorkgroup),
+  });
+  return LowerSite::named(ranks, "x", Access::read);
+}
+
+// Equal ones lie side by side once they are sorted, in the order they had: the first of each group
+// is where a key differs from the one before. Groups that are wanted as they come are sorted by
+// their first.
+Steps lower(const LowerSite& site) {
+  const TensorType& x = site.in(0);
+  const bool too_large = is_concrete(x.shape) && !fits_binding(DType::u32, x.shape, site.traits);
+  if (site.traits.on_host() || too_large)
+    return site.on_host("how many elements unique gives depends on the data");
+  const std::optional<size_t> axis = axis_in(site.attrs(), x);
+  const Dim all = site.out(2).shape[0], kept = site.out(1).shape[0];
+  const auto numbers = [&](const char* name, const Dim& length) {
+    return site.temporary(name, {DType::u32, {length}});
+  };
+  const auto read = [](const Operand& operand, const char* name) {
+    return LowerSite::named(operand, name, Access::read);
+  };
+  Steps steps;
+  SortedKeys sorted = sort_keys(site, sorted_by(site, axis, steps));
+  steps.append(std::move(sorted.steps));
+  const Operand counts = numbers("counts", all + 1);
+  steps.add(Dispatch{
+      .kernel = kernel("unique_first"),
+      .operands = {sorted.keys, counts},
+      .params = {{"count", all}, {"sorted", sorted.first}},
+      .workgroups = ceil_div(all + 1, kWorkgroup),
+  });
+  Counted counted = bind_total(site, counts, all, kept);
+  steps.append(std::move(counted.steps));
+
+  const Operand groups = numbers("groups", all), firsts = numbers("firsts", kept),
+                begins = numbers("begins", kept), places = numbers("places", kept);
+  steps.add(Dispatch{
+      .kernel = kernel("unique_groups"),
+      .operands = {sorted.order, counted.starts, groups, firsts, begins},
+      .params = {{"count", all}, {"sorted", sorted.first}},
+      .workgroups = ceil_div(all, kWorkgroup),
+  });
+  Dispatch take{
+      .kernel = kernel("unique_take"),
+      .operands = {read(firsts, "firsts"), read(begins, "begins"), site.write("indices", 1),
+                   site.write("counts", 3), places},
+      .params = {{"count", all}, {"kept", kept}},
+      .prelude = {"fn group_at(place: u32) -> u32 { return place; }"},
+      .workgroups = ceil_div(kept, kWorkgroup),
+  };
+  if (!site.attrs().get<bool>("sorted")) {
+    SortedKeys by_first = sort_keys(site, read(firsts, "x"));
+    steps.append(std::move(by_first.steps));
+    take.operands.push_back(by_first.order);
+    take.params.emplace_back("sorted", by_first.first);
+    take.prelude = {"fn group_at(place: u32) -> u32 { return load_order(params.sorted + place); }"};
+  }
+  steps.add(std::move(take));
+  steps.add(Dispatch{
+      .kernel = kernel("unique_inverse"),
+      .operands = {read(places, "places"), read(groups, "groups"), site.write("inverse", 2)},
+      .params = {{"count", all}},
+      .workgroups = ceil_div(all, kWorkgroup),
+  });
+  const Dim inner = axis ? Rows(x.shape, *axis).stride : Dim(1);
+  steps.add(each_element({.kernel = kernel("unique_values"),
+                          .operands = {site.read("x", 0), read(site.results[1], "indices")},
+                          .params = {{"count", all}, {"kept", kept}, {"inner", inner}}},
+                         site.results[0], site.traits));
+  return steps;
+}
+
 }  // namespace
 
 const OpDef& unique_op() {
@@ -124,7 +214,7 @@ const OpDef& unique_op() {
       .attrs = {{"axis", {}, true}, {"sorted", true}},
       .infer = infer,
       .reference = reference,
-      .host_reason = "how many elements unique gives depends on the data",
+      .lower = lower,
       .gradient_reason = "which elements are equal does not change with them, it jumps",
       .onnx = "Unique",
   };

@@ -127,7 +127,7 @@ class Importer {
       site.inputs.push_back(item ? *item : Item{});
     }
     site.make_bodies = [&](const std::vector<const Graph*>& bodies, const Types& types) {
-      return make_bodies(bodies, types, opsets, scope);
+      return make_bodies(bodies, types, opsets, graph, scope);
     };
     site.inline_body = [&](const Graph& body, const Items& items) {
       return inline_body(body, items, opsets, graph, scope);
@@ -281,10 +281,40 @@ class Importer {
     for (const ValueInfo& output : body.outputs) use(output.name);
   }
 
+  // Extents as a body's inputs have them. An expression over what only running the graph around it
+  // tells becomes a symbol of the body's own: passes number what is told anew, and could not say in
+  // the body what such an expression has become.
+  class OwnDims {
+   public:
+    OwnDims(const rlx::Graph& around, int& made) : made_(made) {
+      for (const rlx::Node& node : around.nodes())
+        for (size_t d = 0; is_input(node) && d < node.types[0].shape.size(); ++d)
+          for (const std::string& symbol : node.types[0].shape[d].symbols()) given_.insert(symbol);
+    }
+    TensorType operator()(TensorType type) {
+      for (Dim& dim : type.shape) {
+        const std::vector<std::string> symbols = dim.symbols();
+        if (dim.symbol() || std::all_of(symbols.begin(), symbols.end(), [&](const auto& symbol) {
+              return given_.count(symbol) > 0;
+            }))
+          continue;
+        const auto [found, is_new] = own_.try_emplace(text(dim), Dim(0));
+        if (is_new) found->second = Dim(text("outer.", made_++));
+        dim = found->second;
+      }
+      return type;
+    }
+
+   private:
+    std::set<std::string> given_;
+    std::map<std::string, Dim> own_;
+    int& made_;  // so far, in the whole model
+  };
+
   // What a body sees of the values around it. A constant is one inside as well, so that shapes made
   // of it stay known; another tensor becomes an input.
   static Scope captured_scope(const std::vector<std::string>& names, Scope& outer,
-                              rlx::Graph& graph, Values& captured) {
+                              rlx::Graph& graph, OwnDims& dims, Values& captured) {
     Scope scope;
     captured.clear();
     for (const std::string& name : names) {
@@ -296,15 +326,16 @@ class Importer {
         scope.items[name] = graph.constant(*constant);
       } else if (item->value.present()) {
         captured.push_back(item->value);
-        scope.items[name] = graph.input("outer." + name, item->value.type());
+        scope.items[name] = graph.input("outer." + name, dims(item->value.type()));
       } else if (item->text.present()) {
         captured.push_back(item->text);
-        scope.items[name] = tensor_item(graph.input("outer." + name, item->text.type()), true);
+        scope.items[name] =
+            tensor_item(graph.input("outer." + name, dims(item->text.type())), true);
       } else if (item->rows) {
         captured.push_back(item->rows);
-        scope.items[name].rows = graph.input("outer." + name, item->rows.type());
+        scope.items[name].rows = graph.input("outer." + name, dims(item->rows.type()));
       } else if (item->sequence) {
-        scope.items[name] = captured_sequence(name, item->sequence, graph, captured);
+        scope.items[name] = captured_sequence(name, item->sequence, graph, dims, captured);
       } else {
         scope.items[name] = *item;
       }
@@ -313,7 +344,7 @@ class Importer {
   }
 
   static Item captured_sequence(const std::string& name, const Sequence& sequence,
-                                rlx::Graph& graph, Values& captured) {
+                                rlx::Graph& graph, OwnDims& dims, Values& captured) {
     Scope around, inside;
     std::vector<std::string> names;
     for (size_t k = 0; k < sequence.size(); ++k) {
@@ -321,7 +352,7 @@ class Importer {
       around.items[names.back()] = sequence.at(k);
     }
     Values elements;
-    inside = captured_scope(names, around, graph, elements);
+    inside = captured_scope(names, around, graph, dims, elements);
     captured.insert(captured.end(), elements.begin(), elements.end());
     Item item;
     Items items;
@@ -331,10 +362,11 @@ class Importer {
   }
 
   Bodies make_bodies(const std::vector<const Graph*>& from, const Types& types,
-                     const OpsetVersions& opsets, Scope& outer) {
+                     const OpsetVersions& opsets, const rlx::Graph& around, Scope& outer) {
     const Spending::Level level(spending_);
     FreeNames names;
     for (const Graph* body : from) find_free(*body, names);
+    OwnDims dims(around, own_dims_);
     Bodies bodies;
     for (const Graph* body : from) {
       require(body->inputs.size() == types.size(), "the body has ", body->inputs.size(),
@@ -342,14 +374,18 @@ class Importer {
       rlx::Graph& graph = bodies.graphs.emplace_back();
       std::map<std::string, Item> own;
       for (size_t i = 0; i < types.size(); ++i)
-        own[body->inputs[i].name] = graph.input(body->inputs[i].name, types[i]);
-      Scope scope = captured_scope(names.list, outer, graph, bodies.captured);
+        own[body->inputs[i].name] = graph.input(body->inputs[i].name, dims(types[i]));
+      Scope scope = captured_scope(names.list, outer, graph, dims, bodies.captured);
       for (const auto& [name, item] : own) scope.items[name] = item;
       add_initializers(*body, graph, scope, Initializers::constants);
       spending_.nodes(static_cast<int64_t>(graph.nodes().size()));
       convert_nodes(body->nodes, opsets, graph, scope);
-      for (const ValueInfo& output : body->outputs)
-        graph.output(output.name, tensor_named(output.name, scope));
+      std::set<std::string> taken;
+      for (size_t i = 0; i < body->outputs.size(); ++i) {  // one value may be several of them
+        const std::string& name = body->outputs[i].name;
+        graph.output(taken.insert(name).second ? name : text(name, '+', i),
+                     tensor_named(name, scope));
+      }
       graph.data()->most_nodes = SIZE_MAX;
     }
     return bodies;
@@ -380,6 +416,7 @@ class Importer {
   std::map<Key, const Operator*> table_;
   std::map<std::array<std::string, 3>, const Function*> functions_;  // domain, name, overload
   Spending spending_;
+  int own_dims_ = 0;
   size_t inlined_ = 0;  // nodes of bodies and functions that the node at hand has put in its place
 };
 

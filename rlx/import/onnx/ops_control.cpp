@@ -104,15 +104,16 @@ bool differ(const TensorType& a, const TensorType& b) {
 
 // Has a carried value another shape in each iteration, or a row that is to be stacked one that only
 // the iteration tells?
-bool changes_shapes(const rlx::Graph& body, const Values& carried) {
+bool changes_shapes(const rlx::Graph& body, size_t carried) {
+  const Values inputs = body_inputs(body);
   std::set<std::string> outer;
   for (const rlx::Node& node : body.nodes())
     for (size_t d = 0; is_input(node) && d < node.types[0].shape.size(); ++d)
       for (const std::string& symbol : node.types[0].shape[d].symbols()) outer.insert(symbol);
   for (size_t i = 1; i < body.outputs().size(); ++i) {
     const TensorType& leaves = body.outputs()[i].value.type();
-    if (i <= carried.size()) {
-      if (differ(leaves, carried[i - 1].type())) return true;
+    if (i <= carried) {
+      if (differ(leaves, inputs.at(1 + i).type())) return true;
       continue;
     }
     for (const Dim& dim : leaves.shape)
@@ -168,7 +169,7 @@ Items loop_of(Site site, const Graph& body) {
     types.push_back(carried.back().type());
   }
   Bodies bodies = site.make_bodies({&body}, types);
-  if (changes_shapes(bodies.graphs[0], carried)) return unrolled(site, body);
+  if (changes_shapes(bodies.graphs[0], carried.size())) return unrolled(site, body);
   const auto single = [](Value v) { return !v || v.shape().empty() ? v : reshape(v, Dims{}); };
   const auto enters = site.has(1) ? site.maybe_ints(1) : Ints{1};
   if (site.has(0) && enters && enters->at(0) != 0 &&
