@@ -1,6 +1,7 @@
 #include "rlx/tensor/dtype.h"
 
 #include <array>
+#include <ostream>
 
 namespace rlx {
 namespace {
