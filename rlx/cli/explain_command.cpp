@@ -33,11 +33,10 @@ void count_run_ops(const Graph& graph, OpCounts& counts) {
 }
 
 void print_passes(const Explanation& found, const ExplainFlags& flags, Context& context) {
-  const std::vector<const Pass*> passes = pass_pipeline();
   Table table{{"pass", "changes", "time", "what it does"}, "lrr"};
   for (size_t i = 0; i < found.passes.size(); ++i)
     table.rows.push_back({found.passes[i].name, text(found.passes[i].changes),
-                          time_text(found.passes[i].microseconds), passes[i]->summary});
+                          time_text(found.passes[i].microseconds), summary_of(i)});
   table.print(context.out);
   if (!flags.verbose) return;
   for (size_t i = 0; i < found.passes.size(); ++i) {

@@ -219,6 +219,12 @@ nlohmann::ordered_json graph_json(const Graph& graph, const SymbolValues& symbol
 
 }  // namespace
 
+std::string summary_of(size_t pass) {
+  const std::vector<const Pass*> list = pass_pipeline();
+  return pass < list.size() ? list[pass]->summary
+                            : "Makes groups of nodes that one kernel computes.";
+}
+
 Explanation explain(const Graph& graph, const CompileOptions& options, const InputOptions& inputs) {
   Explanation found;
   found.device = options.device.name();
@@ -260,7 +266,6 @@ Explanation explain(const Graph& graph, const CompileOptions& options, const Inp
 nlohmann::ordered_json explanation_json(const Explanation& found, const std::string& model) {
   using Json = nlohmann::ordered_json;
   Json passes = Json::array(), steps = Json::array(), kernels = Json::array();
-  const std::vector<const Pass*> pipeline = pass_pipeline();
   for (size_t i = 0; i < found.passes.size(); ++i) {
     const PassReport& pass = found.passes[i];
     Json misses = Json::array();
@@ -268,7 +273,7 @@ nlohmann::ordered_json explanation_json(const Explanation& found, const std::str
       misses.push_back(
           {{"op", miss.op}, {"node", miss.node}, {"found", miss.found}, {"reason", miss.reason}});
     passes.push_back({{"name", pass.name},
-                      {"summary", pipeline[i]->summary},
+                      {"summary", summary_of(i)},
                       {"changes", pass.changes},
                       {"us", pass.microseconds},
                       {"removed", found.changes[i].removed},

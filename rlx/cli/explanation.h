@@ -35,13 +35,16 @@ struct Explanation {
   Graph before, after;
   SymbolValues symbols;
   std::vector<std::string> unbound;  // symbols that count as 1, since nobody said
-  std::vector<PassReport> passes;    // of the list that ran, with what they nearly did
+  std::vector<PassReport> passes;    // of the list that ran, then fuse; with what they nearly did
   std::vector<PassChanges> changes;  // one for each pass
   image::Image image;
   std::vector<ExplainedStep> steps;
   size_t steps_before = 0;  // that run without passes
   Work work_before;         // of those, with each node's bytes
 };
+
+// What the i-th of them does.
+std::string summary_of(size_t pass);
 
 Explanation explain(const Graph& graph, const CompileOptions& options, const InputOptions& inputs);
 

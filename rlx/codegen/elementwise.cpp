@@ -187,15 +187,6 @@ Dispatch write_host_value(const HostValue& value, const Operand& to, const Devic
   return dispatch;
 }
 
-namespace {
-
-bool same_window(const Operand& a, const Operand& b) {
-  if (a.window.has_value() != b.window.has_value()) return false;
-  return !a.window || (a.window->first == b.window->first && a.window->count == b.window->count);
-}
-
-}  // namespace
-
 void share_elements(Dispatch& dispatch, ValueId result) {
   const auto& operands = dispatch.operands;
   const Operand& written = *std::find_if(operands.begin(), operands.end(),

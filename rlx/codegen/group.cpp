@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/loads.h"
 #include "rlx/codegen/render.h"
 #include "rlx/codegen/scalar_formula.h"
+#include "rlx/codegen/statements.h"
 
 namespace rlx {
 namespace {
@@ -39,18 +42,15 @@ int64_t storage_bindings(const Dispatch& dispatch) {
   return static_cast<int64_t>(dispatch.operands.size()) + (dispatch.flags_errors ? 1 : 0);
 }
 
-// An op of the body lowered by itself, its results temporaries of the group.
+// An op of the body lowered by itself.
 struct Anchor {
   Steps steps;
   std::vector<Operand> results;
-  Dispatch* store = nullptr;  // of the first result
 };
 
 std::optional<Anchor> lower_anchor(const LowerSite& group, const Node& node,
-                                   std::vector<Operand> inputs) {
-  Anchor anchor;
-  for (const TensorType& type : node.types)
-    anchor.results.emplace_back(group.make_temporary(type), type, Access::read);
+                                   std::vector<Operand> inputs, std::vector<Operand> results) {
+  Anchor anchor{{}, std::move(results)};
   bool refused = false;
   LowerSite site{node,
                  group.traits,
@@ -67,234 +67,22 @@ std::optional<Anchor> lower_anchor(const LowerSite& group, const Node& node,
                  {}};
   anchor.steps = node.op->lower(site);
   if (refused) return std::nullopt;
-  anchor.store = final_dispatch(anchor.steps, anchor.results[0].value);
-  if (!anchor.store) return std::nullopt;
   return anchor;
 }
 
-// Writes the pointwise part of a body as statements about element i. Where the body has a
-// transpose, i counts as before it: what is computed behind it is the element at its place there.
-class Statements {
- public:
-  Statements(const LowerSite& site, const Graph& body)
-      : site_(site), body_(body), elements_(count(body.outputs()[0].value.shape())) {
-    names_.resize(body.nodes().size());
-    size_t next = 0;
-    for (size_t at = 0; at < body.nodes().size(); ++at) {
-      inputs_.push_back(-1);
-      if (is_input(body.nodes()[at])) inputs_.back() = static_cast<int>(next++);
-    }
-    find_turn();
-  }
-
-  bool is_behind_turn(int at) const {
-    return turn_ >= 0 && !before_[size_t(at)] && !is_source(body_.node(at));
-  }
-
-  // The anchor's result, which its kernel has as `v`.
-  void set_anchor(int at) {
-    names_[size_t(at)] = text('v', at);
-    lines += text("  let v", at, " = ", rounded("v", body_.node(at).types[0].dtype), ";\n");
-  }
-
-  // False where a node cannot be written so.
-  bool add(int at) {
-    const Node& node = body_.node(at);
-    if (!(count(node.types[0].shape) == elements_)) return false;  // there is no such element i
-    const bool turns = at == turn_;
-    if (!turns && permuted_strides(node)) return false;
-    if (turns || keeps_order(node)) {
-      const Value x = node.inputs[0];
-      names_[size_t(at)] = names_[size_t(x.node)];
-      if (!names_[size_t(at)].empty()) return true;
-      reshaped_[at] = origin_of(x);
-      return !turns;
-    }
-    const std::optional<ScalarFormula> formula = scalar_formula(node);
-    if (!formula) return false;
-    const std::string function = function_of(node, at, *formula);
-    std::string arguments;
-    for (const Value& input : node.inputs) {
-      const std::optional<std::string> argument =
-          name_of(input, node.types[0].shape, is_behind_turn(at));
-      if (!argument) return false;
-      arguments += (arguments.empty() ? "" : ", ") + *argument;
-    }
-    names_[size_t(at)] = text('v', at);
-    lines += text("  let v", at, " = ",
-                  rounded(text(function, '(', arguments, ')'), node.types[0].dtype), ";\n");
-    return true;
-  }
-
-  // What is stored of an output, and where element i goes in it.
-  struct Map {
-    std::string name;
-    Dims shape;
-    Layout layout;
-  };
-  std::optional<Map> stored(const Value& value) {
-    const bool behind = is_behind_turn(value.node);
-    const std::optional<std::string> name = name_of(value, value.shape(), behind);
-    if (!name) return std::nullopt;
-    if (behind) return Map{*name, order_, {0, strides_}};
-    return Map{*name, value.shape(), Layout::row_major(value.shape())};
-  }
-
-  // The variable of a value for an element of a result of `shape`.
-  std::optional<std::string> name_of(const Value& value, const Dims& shape, bool behind) {
-    const Node& node = value.producer();
-    if (const std::string& name = names_[size_t(value.node)]; !name.empty()) {
-      const bool in_order = is_source(node) || is_behind_turn(value.node) == behind;
-      return in_order ? std::optional(name) : std::nullopt;
-    }
-    if (is_constant(node)) return constant(value.node);
-    return loaded(value, shape, behind);
-  }
-
-  std::vector<Operand> operands;
-  std::vector<Param> params;
-  std::vector<KernelText> includes;
-  std::string functions, lines;
-
- private:
-  void find_turn() {
-    before_.resize(body_.nodes().size());
-    for (size_t at = 0; at < body_.nodes().size() && turn_ < 0; ++at) {
-      const Node& node = body_.nodes()[at];
-      const auto strides = permuted_strides(node);
-      if (!strides || is_source(node.inputs[0].producer())) continue;
-      turn_ = static_cast<int>(at);
-      order_ = node.inputs[0].shape();
-      strides_ = *strides;
-      before_[size_t(node.inputs[0].node)] = true;
-    }
-    for (int at = turn_; at-- > 0;)
-      for (const Value& input : body_.node(at).inputs)
-        if (before_[size_t(at)] && input.present()) before_[size_t(input.node)] = true;
-  }
-
-  // The operand of what is behind the transpose, element by element as they are before it. False
-  // where a reshape in between has left no axes to find.
-  bool turn_back(Operand& operand) const {
-    Layout layout{operand.layout.offset, strides_};
-    if (!operand.contiguous()) {
-      const Dims whole = strides_of(operand.shape);
-      for (size_t d = 0; d < order_.size(); ++d) {
-        layout.strides[d] = 0;
-        if (order_[d].is(1)) continue;
-        size_t axis = 0;
-        while (axis < whole.size() &&
-               !(whole[axis] == strides_[d] && operand.shape[axis] == order_[d]))
-          ++axis;
-        if (axis == whole.size()) return false;
-        layout.strides[d] = operand.layout.strides[axis];
-      }
-    }
-    operand.shape = order_;
-    operand.layout = std::move(layout);
-    return true;
-  }
-
-  int origin_of(const Value& value) const {
-    const auto found = reshaped_.find(value.node);
-    return found == reshaped_.end() ? value.node : found->second;
-  }
-
-  std::optional<std::string> constant(int at) {
-    const Tensor& tensor = *tensor_of(body_.node(at));
-    if (tensor.count() != 1) return std::nullopt;
-    const std::string name = text('c', at), compute = site_.compute_type(tensor.dtype());
-    if (compute == "f32")
-      params.emplace_back(name, tensor.at(0));
-    else if (compute == "i32" && tensor.integer_at(0) == static_cast<int32_t>(tensor.integer_at(0)))
-      params.push_back(Param::signed_number(name, tensor.integer_at(0)));
-    else if ((compute == "u32" && tensor.integer_at(0) <= UINT32_MAX) || compute == "bool")
-      params.emplace_back(name, Dim(tensor.integer_at(0)));
+// The ops on single elements around a kernel, in order.
+std::string described(const Graph& body, const std::string& kernel,
+                      const std::vector<bool>& in_front) {
+  std::string before, behind;
+  for (size_t at = 0; at < body.nodes().size(); ++at) {
+    const Node& node = body.nodes()[at];
+    if (!scalar_formula(node)) continue;
+    if (in_front[at])
+      before += node.op->name + " + ";
     else
-      return std::nullopt;
-    lines += text("  let ", name, " = params.", name, compute == "bool" ? " != 0u" : "", ";\n");
-    return names_[size_t(at)] = name;
+      behind += (behind.empty() && kernel.empty() ? "" : " + ") + node.op->name;
   }
-
-  // An operand of the group, once for each shape that it is read in.
-  std::optional<std::string> loaded(const Value& value, const Dims& shape, bool behind) {
-    const int input = inputs_[size_t(origin_of(value))];
-    if (input < 0) return std::nullopt;
-    Operand operand = site_.inputs[size_t(input)];
-    if (origin_of(value) != value.node) {
-      if (!operand.contiguous()) return std::nullopt;
-      operand.shape = value.shape();
-      operand.layout = Layout::row_major(value.shape());
-    }
-    operand = broadcast(operand, shape);
-    if (behind && !turn_back(operand)) return std::nullopt;
-    for (const Operand& known : operands)
-      if (known.value == operand.value && known.shape == operand.shape &&
-          known.layout == operand.layout)
-        return "x_" + known.name;
-    operand.name = text("in", operands.size());
-    operand.access = Access::read;
-    operands.push_back(operand);
-    lines += text("  let x_", operand.name, " = load_", operand.name, "(i);\n");
-    return "x_" + operand.name;
-  }
-
-  // As a store would round it: so that what goes on in registers agrees with what is read again.
-  std::string rounded(const std::string& expression, DType dtype) {
-    const std::string function = rounding_function(dtype);
-    if (function.empty()) return expression;
-    const std::string name = text("round_", dtype);
-    if (std::find(written_.begin(), written_.end(), name) == written_.end()) {
-      written_.push_back(name);
-      functions += function;
-    }
-    return text(name, '(', expression, ')');
-  }
-
-  // Ops without attributes share a function; attributes are params.
-  std::string function_of(const Node& node, int at, const ScalarFormula& formula) {
-    static constexpr const char* kNames[] = {"x", "y", "z"};
-    const std::string result = site_.compute_type(node.types[0].dtype);
-    std::string name = text(node.op->name, "_op"), arguments, body;
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      const std::string type = site_.compute_type(node.inputs[i].dtype());
-      arguments += text(i ? ", " : "", kNames[i], ": ", type);
-      name += '_' + type;
-    }
-    name += '_' + result;
-    if (!formula.params.empty()) name += text('_', at);
-    for (Param param : formula.params) {
-      const std::string own = text(node.op->name, at, '_', param.name);
-      body += text("  let ", param.name, " = params.", own, ";\n");
-      param.name = own;
-      params.push_back(std::move(param));
-    }
-    includes.insert(includes.end(), formula.includes.begin(), formula.includes.end());
-    if (std::find(written_.begin(), written_.end(), name) == written_.end()) {
-      written_.push_back(name);
-      functions += text("fn ", name, '(', arguments, ") -> ", result, " {\n", body, "  return ",
-                        formula.expression, ";\n}\n");
-    }
-    return name;
-  }
-
-  const LowerSite& site_;
-  const Graph& body_;
-  Dim elements_;
-  std::vector<std::string> names_;  // of what has been computed, by node
-  std::vector<int> inputs_;         // by node: which operand of the group it is
-  std::map<int, int> reshaped_;     // nodes that are an input in another shape
-  int turn_ = -1;                   // the transpose
-  Dims order_, strides_;            // of its operand, and where its axes lie behind it
-  std::vector<bool> before_;        // by node: what it is made of
-  std::vector<std::string> written_;
-};
-
-std::string described(const Graph& body, const std::string& first) {
-  std::string name = first;
-  for (const Node& node : body.nodes())
-    if (scalar_formula(node)) name += (name.empty() ? "" : " + ") + node.op->name;
-  return name;
+  return before + kernel + behind;
 }
 
 // A result as its kernel stores it: element i of `shape` lies where `layout` says.
@@ -305,7 +93,8 @@ Operand as_stored(Operand result, const Dims& shape, const Layout& layout) {
 }
 
 // The body without an anchor: a kernel made of it alone.
-std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, Statements statements) {
+std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, const Module& module,
+                                  Statements& statements) {
   const size_t results = body.outputs().size();
   Formula formula;
   // A packed result is stored by words, of which there can be one.
@@ -327,11 +116,11 @@ std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, Stat
     statements.lines += text("  store_", result.name, "(i, ", stored->name, ");\n");
     formula.more_results.push_back(std::move(result));
   }
-  formula.name = described(body, "");
-  formula.operands = statements.operands;
-  formula.params = statements.params;
-  formula.includes = statements.includes;
-  formula.functions = statements.functions;
+  formula.name = described(body, "", std::vector<bool>(body.nodes().size()));
+  formula.operands = module.operands;
+  formula.params = module.params;
+  formula.includes = module.includes;
+  formula.functions = module.functions;
   formula.statements = statements.lines;
   if (static_cast<int64_t>(formula.operands.size() + results) > site.traits.max_storage_buffers)
     return std::nullopt;
@@ -340,122 +129,123 @@ std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, Stat
   return dispatch;
 }
 
-// The kernel of the anchor, which stores by computing the rest.
-std::optional<Steps> finish_anchor(const LowerSite& site, const Graph& body, Anchor anchor,
-                                   Statements statements) {
-  Dispatch& dispatch = *anchor.store;
-  const ValueId stored_value = anchor.results[0].value;
-  const auto stored = std::find_if(dispatch.operands.begin(), dispatch.operands.end(),
-                                   [&](const Operand& each) { return each.value == stored_value; });
-  const Operand y = *stored;
-  dispatch.operands.erase(stored);
+// What the named nodes are made of, but for what lies behind `stop`.
+std::vector<bool> made_of(const Graph& body, const std::vector<int>& nodes, int stop) {
+  std::vector<bool> needed(body.nodes().size());
+  for (const int at : nodes) needed[size_t(at)] = true;
+  for (int at = static_cast<int>(needed.size()); at-- > 0;)
+    for (const Value& input : body.node(at).inputs)
+      if (needed[size_t(at)] && at != stop && input.present()) needed[size_t(input.node)] = true;
+  return needed;
+}
+
+bool add_all(Statements& statements, const Graph& body, const std::vector<bool>& needed,
+             int anchor) {
+  for (int at = 0; at < static_cast<int>(needed.size()); ++at) {
+    if (!needed[size_t(at)] || is_source(body.node(at))) continue;
+    if (at == anchor)
+      statements.set_anchor(at);
+    else if (!statements.add(at))
+      return false;
+  }
+  return true;
+}
+
+// An operand of the anchor that the body computes: a value of its own while the anchor is lowered.
+struct Computed {
+  ValueId value = -1;
+  int node = -1;  // of the body
+};
+
+// The kernel loads element i of the operand by computing it.
+bool write_load(const LowerSite& site, const Graph& body, const Computed& computed,
+                Dispatch& dispatch, Module& module) {
+  const auto place = std::find_if(dispatch.operands.begin(), dispatch.operands.end(),
+                                  [&](const Operand& x) { return x.value == computed.value; });
+  const Operand x = *place;
+  dispatch.operands.erase(place);
+  std::erase_if(dispatch.in_place,
+                [&](const InPlace& pair) { return pair.from == computed.value; });
+  const Dims& shape = body.node(computed.node).types[0].shape;
+  const std::vector<bool> in_front(body.nodes().size(), true);
+  Statements statements(site, body, module, count(shape), in_front, x.window);
+  if (!add_all(statements, body, made_of(body, {computed.node}, -1), -1)) return false;
+  const auto name = statements.name_of(body.value(computed.node), shape, false);
+  if (!name) return false;
+  const auto bytes = [&](const Operand& operand) {
+    return device_storage(operand.dtype, site.traits).bytes;
+  };
+  for (const Operand& operand : module.operands)  // parts of x may be larger parts of it
+    if (x.window && bytes(operand) > bytes(x)) return false;
+  const std::string type = site.compute_type(x.dtype);
+  const std::string lines = text(statements.lines, "  return ", *name, ";\n}\n");
+  if (x.contiguous()) {
+    module.functions += text("fn load_", x.name, "(i: u32) -> ", type, " {\n", lines);
+    return true;
+  }
+  for (Param& param : view_params(x)) module.params.push_back(std::move(param));
+  module.functions += text(index_function(x), "fn computed_", x.name, "(i: u32) -> ", type, " {\n",
+                           lines, "fn load_", x.name, "(i: u32) -> ", type, " { return computed_",
+                           x.name, "(index_", x.name, "(i)); }\n");
+  return true;
+}
+
+// The kernel stores the anchor's result, `y`, by computing the rest.
+bool write_store(const LowerSite& site, const Graph& body, int anchor,
+                 const std::vector<bool>& in_front, const Operand& y, Dispatch& dispatch,
+                 Module& module) {
+  std::set<ValueId> read_anywhere;  // by the anchor
+  for (const Operand& operand : module.operands) read_anywhere.insert(operand.value);
+  dispatch.operands.erase(std::find_if(dispatch.operands.begin(), dispatch.operands.end(),
+                                       [&](const Operand& each) { return each.value == y.value; }));
+  for (const Operand& operand : dispatch.operands) read_anywhere.insert(operand.value);
   dispatch.in_place.clear();
-  const Dim elements = count(anchor.results[0].shape);
+  const Dim elements = count(body.node(anchor).types[0].shape);
+  Statements statements(site, body, module, elements, in_front, y.window);
+  if (statements.is_behind_turn(anchor)) return false;
+  std::vector<int> outputs;
+  for (const GraphOutput& output : body.outputs()) outputs.push_back(output.value.node);
+  if (!add_all(statements, body, made_of(body, outputs, anchor), anchor)) return false;
   std::vector<Operand> results;
-  for (size_t r = 0; r < body.outputs().size(); ++r) {
+  for (size_t r = 0; r < outputs.size(); ++r) {
     const Value value = body.outputs()[r].value;
     const auto stored_as = statements.stored(value);
     if (!stored_as || !(count(value.shape()) == elements) || is_packed(value.dtype(), site.traits))
-      return std::nullopt;
+      return false;
     Operand result = as_stored(site.write(text("out", r), r), stored_as->shape, stored_as->layout);
     if (result.contiguous()) result.window = y.window;
     statements.lines += text("  store_", result.name, "(i, ", stored_as->name, ");\n");
     results.push_back(std::move(result));
   }
-  for (Operand& operand : statements.operands)
-    if (operand.contiguous() && count(operand.shape) == elements) operand.window = y.window;
-  const std::vector<Operand> own = dispatch.operands;
-  dispatch.operands.insert(dispatch.operands.end(), statements.operands.begin(),
-                           statements.operands.end());
+  module.functions += text("fn store_", y.name, "(i: u32, v: ", site.compute_type(y.dtype), ") {\n",
+                           statements.lines, "}\n");
+  dispatch.operands.insert(dispatch.operands.end(), module.operands.begin(), module.operands.end());
+  module.operands.clear();
   dispatch.operands.insert(dispatch.operands.end(), results.begin(), results.end());
-  if (storage_bindings(dispatch) > site.traits.max_storage_buffers) return std::nullopt;
-  dispatch.params.insert(dispatch.params.end(), statements.params.begin(), statements.params.end());
-  dispatch.kernel.includes.insert(dispatch.kernel.includes.end(), statements.includes.begin(),
-                                  statements.includes.end());
-  dispatch.prelude.push_back(statements.functions + text("fn store_", y.name,
-                                                         "(i: u32, v: ", site.compute_type(y.dtype),
-                                                         ") {\n", statements.lines, "}"));
-  dispatch.kernel.name = described(body, dispatch.kernel.name);
-  // What the anchor reads itself it may read anywhere.
-  const auto read_by_anchor = [&](ValueId value) {
-    return std::any_of(own.begin(), own.end(),
-                       [&](const Operand& each) { return each.value == value; });
-  };
   for (const Operand& result : results) {
     share_elements(dispatch, result.value);
     std::erase_if(dispatch.in_place,
-                  [&](const InPlace& pair) { return read_by_anchor(pair.from); });
+                  [&](const InPlace& pair) { return read_anywhere.count(pair.from) > 0; });
   }
-  return std::move(anchor.steps);
+  return true;
+}
+
+// False where the device does not bind so much.
+bool attach(Module& module, Dispatch& dispatch, const DeviceTraits& traits) {
+  const auto append = [](auto& to, const auto& from) {
+    to.insert(to.end(), from.begin(), from.end());
+  };
+  append(dispatch.operands, module.operands);
+  append(dispatch.params, module.params);
+  append(dispatch.kernel.includes, module.includes);
+  if (!module.functions.empty()) module.functions.pop_back();  // render ends the line
+  dispatch.prelude.push_back(module.functions);
+  return storage_bindings(dispatch) <= traits.max_storage_buffers;
 }
 
 }  // namespace
 
-namespace {
-
-// The layout of a view of a whole tensor; none where the node is not a view of all its elements.
-std::optional<Layout> layout_of_view(const Node& node, const Layout& input) {
-  if (!node.op->view || node.inputs.empty() || !node.inputs[0].present()) return std::nullopt;
-  const Value x = node.inputs[0];
-  if (x.dtype() != node.types[0].dtype || !(count(x.shape()) == count(node.types[0].shape)))
-    return std::nullopt;
-  std::vector<const TensorType*> types;
-  std::vector<const HostValue*> hosts;
-  for (const Value& operand : node.inputs) {
-    types.push_back(operand.present() ? &operand.type() : nullptr);
-    const auto* known =
-        operand.present() ? &operand.producer().host_values[size_t(operand.result)] : nullptr;
-    hosts.push_back(known && known->has_value() ? &**known : nullptr);
-  }
-  const InferSite infer{*node.op, types, node.attrs, hosts, {}};
-  return node.op->view({infer, node.types[0], input});
-}
-
-}  // namespace
-
-bool keeps_order(const Node& node) {
-  if (is_source(node) || node.inputs.empty() || !node.inputs[0].present()) return false;
-  const auto layout = layout_of_view(node, Layout::row_major(node.inputs[0].shape()));
-  return layout && *layout == Layout::row_major(node.types[0].shape);
-}
-
-std::optional<Dims> permuted_strides(const Node& node) {
-  if (is_source(node) || node.inputs.empty() || !node.inputs[0].present()) return std::nullopt;
-  const Dims& shape = node.inputs[0].shape();
-  // Each axis of the operand gets a stride of its own, and is found again by it.
-  Layout marked;
-  for (size_t d = 0; d < shape.size(); ++d) marked.strides.emplace_back(text("axis", d));
-  const Dims& result = node.types[0].shape;
-  if (result.size() != shape.size() || keeps_order(node)) return std::nullopt;
-  const auto layout = layout_of_view(node, marked);
-  if (!layout || !layout->offset.is(0)) return std::nullopt;
-  const Dims whole = strides_of(result);
-  Dims strides(shape.size(), Dim(0));
-  for (size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d].is(1)) continue;  // it lies anywhere
-    const auto at = std::find(layout->strides.begin(), layout->strides.end(), marked.strides[d]);
-    const auto axis = static_cast<size_t>(at - layout->strides.begin());
-    if (axis == result.size() || !(result[axis] == shape[d])) return std::nullopt;
-    strides[d] = whole[axis];
-  }
-  return strides;
-}
-
-bool copies_permuted(const Node& node) {
-  if (!keeps_order(node)) return false;
-  const Value x = node.inputs[0];
-  if (is_source(x.producer()) || !permuted_strides(x.producer())) return false;
-  const Node& inner = x.producer();
-  const auto layout = layout_of_view(inner, Layout::row_major(inner.inputs[0].shape()));
-  return layout && !layout_of_view(node, *layout);
-}
-
-bool is_pointwise(const Node& node) {
-  if (is_source(node) || node.types.size() != 1) return false;
-  return (keeps_order(node) || (scalar_formula(node) && scalar_host_reason(node).empty()));
-}
-
-FinalStore final_store(const Node& node, const DeviceTraits& traits, const Choices& choices) {
+AnchorTraits anchor_traits(const Node& node, const DeviceTraits& traits, const Choices& choices) {
   if (!node.op->lower || node.types.empty() || has_body(node)) return {};
   ValueId next = 0;
   std::vector<Operand> inputs, results;
@@ -480,40 +270,114 @@ FinalStore final_store(const Node& node, const DeviceTraits& traits, const Choic
                        {}};
   try {
     Steps steps = node.op->lower(site);
-    const Dispatch* dispatch = refused ? nullptr : final_dispatch(steps, results[0].value);
-    if (!dispatch) return {};
-    return {true, storage_bindings(*dispatch)};
+    if (refused) return {};
+    AnchorTraits found;
+    for (const Operand& input : inputs) {
+      const auto load = input.value < 0 ? std::nullopt : only_load(steps, input.value);
+      found.loads.push_back(load ? load->times : std::nullopt);
+    }
+    if (const Dispatch* dispatch = final_dispatch(steps, results[0].value)) {
+      found.stores = true;
+      found.bindings = storage_bindings(*dispatch);
+    }
+    return found;
   } catch (const Error&) {
     return {};  // it is said where the node itself is lowered
   }
 }
 
-std::optional<Steps> lower_group(const LowerSite& site, const Graph& body) {
-  Statements statements(site, body);
-  std::optional<Anchor> anchor;
-  std::vector<Operand> inputs;  // of the group, by node of the body
-  size_t next = 0;
-  for (size_t at = 0; at < body.nodes().size(); ++at) {
-    const Node& node = body.nodes()[at];
-    inputs.emplace_back();
-    if (is_input(node)) inputs.back() = site.inputs[next++];
-    if (is_source(node)) continue;
-    if (is_pointwise(node) || permuted_strides(node)) {
-      if (!statements.add(static_cast<int>(at))) return std::nullopt;
-      continue;
-    }
-    if (anchor || !node.op->lower || has_body(node)) return std::nullopt;
-    std::vector<Operand> operands;
-    for (const Value& input : node.inputs) {
-      operands.push_back(input.present() ? inputs[size_t(input.node)] : Operand());
-      if (input.present() && !is_source(input.producer())) return std::nullopt;
-    }
-    anchor = lower_anchor(site, node, std::move(operands));
-    if (!anchor || statements.is_behind_turn(static_cast<int>(at))) return std::nullopt;
-    statements.set_anchor(static_cast<int>(at));
+namespace {
+
+// What an operand of the anchor is a view of, and how it lies in that; none where that is no view.
+std::optional<Operand> seen_through(const Graph& body, const std::vector<int>& views,
+                                    Operand operand) {
+  for (auto at = views.rbegin(); at != views.rend(); ++at) {
+    const std::optional<Layout> layout = layout_of_part(body.node(*at), operand.layout);
+    if (!layout) return std::nullopt;
+    operand.shape = body.node(*at).types[0].shape;
+    operand.layout = *layout;
   }
-  if (!anchor) return lower_region(site, body, std::move(statements));
-  return finish_anchor(site, body, std::move(*anchor), std::move(statements));
+  return operand;
+}
+
+// The anchor's kernel, with its loads and its store taken over where the body computes them.
+std::optional<Steps> lower_around(const LowerSite& site, const Graph& body, int at) {
+  const Node& node = body.node(at);
+  std::vector<int> body_inputs;  // by node: which operand of the group it is
+  int next = 0;
+  for (const Node& each : body.nodes()) body_inputs.push_back(is_input(each) ? next++ : -1);
+  std::vector<Operand> operands;
+  std::vector<Computed> computed;
+  for (const Value& input : node.inputs) {
+    operands.emplace_back();
+    if (!input.present()) continue;
+    Value from = input;
+    std::vector<int> views;
+    while (!is_source(from.producer()) && from.producer().op->view) {
+      views.push_back(from.node);
+      from = from.producer().inputs[0];
+    }
+    if (is_constant(from.producer()) && views.empty()) continue;  // the host's
+    Operand operand;
+    if (const int own = body_inputs[size_t(from.node)]; own >= 0) {
+      operand = site.inputs[size_t(own)];
+    } else {
+      if (!is_pointwise(from.producer())) return std::nullopt;
+      operand = Operand(site.make_temporary(from.type()), from.type(), Access::read);
+      computed.push_back({operand.value, from.node});
+    }
+    const std::optional<Operand> seen = seen_through(body, views, std::move(operand));
+    if (!seen) return std::nullopt;
+    operands.back() = *seen;
+  }
+  std::vector<bool> in_front = made_of(body, {at}, -1);
+  in_front[size_t(at)] = false;
+  const bool takes_store = body.outputs().size() > 1 || body.outputs()[0].value.node != at;
+  std::vector<Operand> results = site.results;
+  if (takes_store) {
+    results.clear();
+    for (const TensorType& type : node.types)
+      results.emplace_back(site.make_temporary(type), type, Access::read);
+  }
+  std::optional<Anchor> anchor = lower_anchor(site, node, std::move(operands), results);
+  if (!anchor) return std::nullopt;
+  std::map<Dispatch*, Module> modules;
+  for (const Computed& each : computed) {
+    const auto load = only_load(anchor->steps, each.value);
+    if (!load || !write_load(site, body, each, *load->dispatch, modules[load->dispatch]))
+      return std::nullopt;
+  }
+  Dispatch* const store = takes_store ? final_dispatch(anchor->steps, results[0].value) : nullptr;
+  if (takes_store) {
+    if (!store) return std::nullopt;
+    const Operand y =
+        *std::find_if(store->operands.begin(), store->operands.end(),
+                      [&](const Operand& each) { return each.value == results[0].value; });
+    if (!write_store(site, body, at, in_front, y, *store, modules[store])) return std::nullopt;
+  }
+  for (auto& [dispatch, module] : modules) {
+    if (!attach(module, *dispatch, site.traits)) return std::nullopt;
+    dispatch->kernel.name = described(body, dispatch->kernel.name, in_front);
+  }
+  return std::move(anchor->steps);
+}
+
+}  // namespace
+
+std::optional<Steps> lower_group(const LowerSite& site, const Graph& body) {
+  int anchor = -1;
+  for (int at = 0; at < static_cast<int>(body.nodes().size()); ++at) {
+    const Node& node = body.node(at);
+    if (is_source(node) || is_pointwise(node) || node.op->view) continue;
+    if (anchor >= 0 || !node.op->lower || has_body(node)) return std::nullopt;
+    anchor = at;
+  }
+  if (anchor >= 0) return lower_around(site, body, anchor);
+  Module module;
+  const std::vector<bool> all(body.nodes().size(), true), none(body.nodes().size());
+  Statements statements(site, body, module, count(body.outputs()[0].value.shape()), none);
+  if (!add_all(statements, body, all, -1)) return std::nullopt;
+  return lower_region(site, body, module, statements);
 }
 
 }  // namespace rlx

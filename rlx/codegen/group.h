@@ -1,32 +1,25 @@
 // Fused groups: a body of ops on single elements, with at most one other op among them, the anchor,
-// becomes one kernel. The anchor's kernel is not changed: the function that it stores its result
-// with computes the rest of the body for the element at hand.
+// becomes one kernel. The anchor's kernel is not changed: the functions that it loads operands with
+// compute what comes before it for the element at hand, and the one that it stores its result with
+// computes what comes behind.
 #pragma once
 
 #include <optional>
 
+#include "rlx/codegen/pointwise.h"
 #include "rlx/lower/site.h"
 
 namespace rlx {
 
-// A node that passes elements on in their order: reshapes, and transposes of extents of 1.
-bool keeps_order(const Node& node);
-
-// Of a transpose, where each axis of its operand lies in its result.
-std::optional<Dims> permuted_strides(const Node& node);
-// A node that passes on what a transpose gives in an order that no view has: a copy, but where a
-// kernel stores its result there.
-bool copies_permuted(const Node& node);
-
-// What a group may contain beside its anchor: ops on single elements and what keeps their order.
-bool is_pointwise(const Node& node);
-
-// What the steps of an op say about its first result.
-struct FinalStore {
-  bool exists = false;   // one kernel stores each element once, and no step reads it again
+// What the steps of an op say about its operands and its first result.
+struct AnchorTraits {
+  bool stores = false;   // one kernel stores each element once, and no step reads it again
   int64_t bindings = 0;  // of storage buffers in that kernel, the result's among them
+  // By operand, how many loads of single elements read it, if that is known and they can be written
+  // anew: one kernel reads the operand, element by element.
+  std::vector<std::optional<Dim>> loads = {};
 };
-FinalStore final_store(const Node& node, const DeviceTraits& traits, const Choices& choices);
+AnchorTraits anchor_traits(const Node& node, const DeviceTraits& traits, const Choices& choices);
 
 // `body` speaks the symbols of the site. None where it cannot be one kernel on this device.
 std::optional<Steps> lower_group(const LowerSite& site, const Graph& body);

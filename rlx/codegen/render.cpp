@@ -12,7 +12,8 @@ namespace {
 bool is_view(const Operand& operand) { return !operand.contiguous(); }
 bool has_offset(const Operand& operand) { return !operand.layout.offset.is(0); }
 
-// fn index_x(i) -> where logical element i lies in the buffer.
+}  // namespace
+
 std::string index_function(const Operand& operand) {
   const ViewDims view = collapse(operand.shape, operand.layout);
   std::string body = text("fn index_", operand.name, "(i: u32) -> u32 {\n");
@@ -30,6 +31,21 @@ std::string index_function(const Operand& operand) {
   }
   return body + "  return at;\n}\n";
 }
+
+std::vector<Param> view_params(const Operand& operand) {
+  std::vector<Param> params;
+  const ViewDims view = collapse(operand.shape, operand.layout);
+  Dims entries;
+  for (size_t d = 0; d < view.shape.size(); ++d) {
+    entries.push_back(view.shape[d]);
+    entries.push_back(view.strides[d]);
+  }
+  if (!entries.empty()) params.emplace_back(operand.name + "_view", entries);
+  if (has_offset(operand)) params.emplace_back(operand.name + "_offset", operand.layout.offset);
+  return params;
+}
+
+namespace {
 
 std::string load_expression(const Operand& operand, const DeviceStorage& storage,
                             const std::string& at) {
@@ -197,6 +213,11 @@ ViewDims collapse(const Dims& shape, const Layout& layout) {
   return view;
 }
 
+bool same_window(const Operand& a, const Operand& b) {
+  if (a.window.has_value() != b.window.has_value()) return false;
+  return !a.window || (a.window->first == b.window->first && a.window->count == b.window->count);
+}
+
 Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits) {
   const DeviceStorage storage = device_storage(operand.dtype, traits);
   const int64_t elements =
@@ -208,17 +229,9 @@ Operand::Window aligned_window(const Operand& operand, const DeviceTraits& trait
 ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) {
   std::vector<Param> lists, scalars;
   for (const Operand& operand : dispatch.operands) {
-    if (operand.access != Access::read_write && is_view(operand)) {
-      const ViewDims view = collapse(operand.shape, operand.layout);
-      Dims entries;
-      for (size_t d = 0; d < view.shape.size(); ++d) {
-        entries.push_back(view.shape[d]);
-        entries.push_back(view.strides[d]);
-      }
-      if (!entries.empty()) lists.emplace_back(operand.name + "_view", entries);
-      if (has_offset(operand))
-        scalars.emplace_back(operand.name + "_offset", operand.layout.offset);
-    }
+    if (operand.access != Access::read_write && is_view(operand))
+      for (Param& param : view_params(operand))
+        (param.kind == Param::Kind::list ? lists : scalars).push_back(std::move(param));
     if (operand.window)
       scalars.emplace_back(operand.name + "_base", aligned_window(operand, traits).first);
   }

@@ -33,6 +33,12 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits);
 // The params of a dispatch with those that views and windows add, and their places.
 ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits);
 
+// fn index_x(i) -> where logical element i of a view lies in the buffer, and the params it needs.
+std::string index_function(const Operand& operand);
+std::vector<Param> view_params(const Operand& operand);
+
+bool same_window(const Operand& a, const Operand& b);
+
 // A window moved down to where a binding may start, in elements.
 Operand::Window aligned_window(const Operand& operand, const DeviceTraits& traits);
 

@@ -1,13 +1,18 @@
-// Rows for fused groups: regions of ops on single elements, and anchors with what finishes them.
+// Rows for fused groups: regions of ops on single elements, and anchors with what comes before them
+// and what finishes them.
 
 #include "rlx/conformance/op_cases.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
 #include "rlx/ops/ops_fused.h"
 #include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_resize.h"
+#include "rlx/ops/ops_search.h"
 
 namespace rlx {
 
 const OpDef& conv_op();
+const OpDef& average_pool_op();
 
 namespace {
 
@@ -81,6 +86,132 @@ Values activated_conv(const Values& in) {
 }
 Values gathered(const Values& in) { return {gather(in[0], in[1]) * in[2]}; }
 
+// What comes before an anchor is computed where its kernel loads it.
+Values sum_of_products(const Values& in) { return {sum(in[0] * in[1], {-1})}; }
+Values sum_of_columns(const Values& in) { return {mean(tanh(in[0]) + in[1], {0}, true)}; }
+Values both_sides(const Values& in) { return {softmax(in[0] * in[1] + in[2]) * in[1]}; }
+Values softened_columns(const Values& in) { return {softmax(in[0] + in[1], 0)}; }
+Values norm_of_sum(const Values& in) {
+  const Value total = in[0] + in[1];
+  return {total, layer_norm(total, in[2], in[3])};
+}
+Values scaled_norm_of_sum(const Values& in) {
+  const Value total = in[0] + in[1];
+  return {relu(rms_norm(total, in[2])) + total, total};
+}
+Values norm_of_bytes(const Values& in) {
+  const Value x = (cast(in[0], in[1].dtype()) - in[1]) * scalar(in[1], 0.125);
+  return {layer_norm(x, in[2], in[3])};
+}
+Values through_a_view(const Values& in) {
+  return {sum(transpose(in[0] * in[1], {1, 0, 2}), {-1}) + in[2]};
+}
+Values of_a_part(const Values& in) {
+  return {reduce_max(slice(abs(in[0]) - in[1], {1, 0}, {4, 5}, {0, 1}, {2, 1}), {1})};
+}
+Values repeated(const Values& in) {
+  return {sum(expand(tanh(in[0]), in[1].shape()), {0}) * scalar(in[0], 2)};
+}
+Values gathered_of(const Values& in) { return {gather(relu(in[0]) * in[2], in[1])}; }
+Values put_together(const Values& in) { return {concat({tanh(in[0]), in[1], in[1] * in[1]}, 1)}; }
+Values enlarged(const Values& in) {
+  Dims sizes = in[0].shape();
+  sizes[2] = sizes[2] * Dim(2), sizes[3] = sizes[3] * Dim(3);
+  return {resize(in[0] * in[1], sizes)};
+}
+Values pooled(const Values& in) {
+  const Attrs attrs{{"window", Ints{2, 2}}, {"strides", Ints{2, 2}}};
+  return {in[0].apply(average_pool_op(), {in[0] - in[1]}, attrs)};
+}
+Values padded(const Values& in) { return {pad(in[0] + in[1], Dims{1, 0, 0, 2})}; }
+Values running_total(const Values& in) { return {cumsum(in[0] * in[1], 1)}; }
+Values largest_at(const Values& in) { return {argmax(in[0] - in[1], 1)}; }
+Values wrapped(const Values& in) { return {cast(in[0] + in[1], DType::f32)}; }
+Values sum_of_wrapped(const Values& in) { return {sum(cast(in[0] + in[1], DType::f32), {-1})}; }
+Values two_widths(const Values& in) {
+  return {cast(cast(in[0], DType::i8), DType::i32) + cast(cast(in[0], DType::i16), DType::i32)};
+}
+
+// Rows of bytes that leave their range when added.
+CaseInput large_bytes(const Dims& shape) {
+  Tensor tensor(DType::i8, bound(shape, {}));
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    tensor.set(i, static_cast<double>(127 - i * 37 % 200));
+  return given(tensor);
+}
+
+std::vector<OpCase> cases_with_loads() {
+  return {
+      grouped({normal(f32({5, 65})), normal(f32({5, 65}))}, "sum of products", 65, sum_of_products),
+      grouped({normal(f32({3, 1031})), normal(f32({1031}))}, "sum of products, long rows", 1031,
+              sum_of_products),
+      grouped({normal(f32({2, 9000})), normal(f32({2, 1}))}, "sum of products in chunks", 9000,
+              sum_of_products),
+      grouped({normal(f32({"n", 7})), normal(f32({"n", 1}))}, "sum of products, symbolic", 7,
+              sum_of_products),
+      grouped({normal(f32({0, 7})), normal(f32({7}))}, "sum of products, no rows", 7,
+              sum_of_products),
+      grouped({normal(f32({5, 0})), normal(f32({5, 0}))}, "sum of products, empty rows", 1,
+              sum_of_products),
+      grouped({normal(f32({5, 1})), normal(f32({1}))}, "sum of products, rows of one", 1,
+              sum_of_products),
+      grouped({normal(f16({5, 33})), normal(f16({33}))}, "sum of products, f16", 33,
+              sum_of_products),
+      grouped({normal(bf16({5, 33})), normal(bf16({5, 33}))}, "sum of products, bf16", 33,
+              sum_of_products),
+      grouped({normal(i32({5, 33})), normal(i32({33}))}, "sum of products, integers", 33,
+              sum_of_products),
+      grouped({special(f32({4, 9})), normal(f32({9}))}, "sum of products, special values", 9,
+              sum_of_products),
+      grouped({normal(f32({31, 7})), normal(f32({7}))}, "mean along the first axis", 31,
+              sum_of_columns),
+      grouped({normal(f32({"n", 7})), normal(f32({1, 7}))}, "mean along the first axis, symbolic",
+              7, sum_of_columns),
+      grouped({normal(f32({5, 65})), normal(f32({65})), normal(f32({5, 65}))},
+              "softmax with both sides", 65, both_sides),
+      grouped({normal(f32({"n", 7})), normal(f32({7})), normal(f32({"n", 1}))},
+              "softmax with both sides, symbolic", 7, both_sides),
+      grouped({normal(f16({5, 33})), normal(f16({33})), normal(f16({5, 33}))},
+              "softmax with both sides, f16", 33, both_sides),
+      grouped({special(f32({5, 9})), normal(f32({9})), normal(f32({5, 9}))},
+              "softmax with both sides, special values", 9, both_sides),
+      grouped({normal(f32({9, 3, 5})), normal(f32({9, 1, 5}))}, "softmax along the first axis", 9,
+              softened_columns),
+      grouped({normal(f32({5, 65})), normal(f32({5, 65})), normal(f32({65})), normal(f32({65}))},
+              "layer_norm of a sum that is a result", 65, norm_of_sum),
+      grouped({normal(f32({"n", 7})), normal(f32({7})), normal(f32({7})), normal(f32({7}))},
+              "layer_norm of a sum that is a result, symbolic", 7, norm_of_sum),
+      grouped(
+          {normal(bf16({5, 33})), normal(bf16({5, 33})), normal(bf16({33})), normal(bf16({33}))},
+          "layer_norm of a sum that is a result, bf16", 33, norm_of_sum),
+      grouped({normal(f32({5, 65})), normal(f32({5, 1})), normal(f32({65}))},
+              "rms_norm of a sum that is read behind it, too", 65, scaled_norm_of_sum),
+      grouped({normal(u8({5, 33})), normal(f32({33})), normal(f32({33})), normal(f32({33}))},
+              "layer_norm of bytes", 33, norm_of_bytes),
+      grouped({normal(f32({3, 4, 5})), normal(f32({4, 1})), normal(f32({3}))},
+              "a sum through a transpose", 5, through_a_view),
+      grouped({normal(f32({5, 7})), normal(f32({7}))}, "the largest of a part", 1, of_a_part),
+      grouped({normal(f32({1, 7})), normal(f32({5, 7}))}, "a sum of what is repeated", 5, repeated),
+      grouped({normal(f32({9, 7})), index(i64({5}), 9), normal(f32({7}))}, "gather of a product", 1,
+              gathered_of),
+      grouped({normal(f32({3, 2, 5})), normal(f32({3, 4, 5}))}, "concat of what is computed", 4,
+              put_together),
+      grouped({normal(f32({1, 2, 3, 5})), normal(f32({2, 1, 1}))}, "resize of a product", 1,
+              enlarged),
+      grouped({normal(u8({1, 2, 3, 5})), normal(u8({2, 1, 1}))}, "resize of bytes", 1, enlarged),
+      grouped({normal(f32({1, 3, 7, 9})), normal(f32({3, 1, 1}))}, "average_pool of a difference",
+              4, pooled),
+      grouped({normal(f32({3, 5})), normal(f32({5}))}, "pad of a sum", 1, padded),
+      grouped({normal(f32({3, 65})), normal(f32({65}))}, "cumsum of a product", 65, running_total),
+      grouped({normal(f32({3, 65})), normal(f32({3, 1}))}, "argmax of a difference", 1, largest_at),
+      grouped({large_bytes({5, 7}), large_bytes({5, 7})}, "narrow integers wrap in registers", 1,
+              wrapped),
+      grouped({large_bytes({5, 7}), large_bytes({7})}, "narrow integers wrap in a load", 7,
+              sum_of_wrapped),
+      grouped({normal(i32({5, 7}))}, "conversions to two widths", 1, two_widths),
+  };
+}
+
 }  // namespace
 
 std::vector<OpCase> fused_cases() {
@@ -145,6 +276,7 @@ std::vector<OpCase> fused_cases() {
       grouped({normal(f32({9, 7})), index(i64({5}), 9), normal(f32({7}))}, "gather, scaled", 1,
               gathered),
   };
+  for (OpCase& row : cases_with_loads()) cases.push_back(std::move(row));
   for (OpCase& row : cases)
     if (!is_concrete(row.inputs[0].type.shape)) row.symbols = {{"n", 5}};
   return cases;

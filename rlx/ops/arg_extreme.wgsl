@@ -3,6 +3,7 @@
 // number that is the larger the further out the element is, and candidate(i), which is i itself or
 // what was found before. Includes: numbers, fold or fold_alone.
 // Constants: WORKGROUP and LANES, powers of two; LAST: of equals the last one counts.
+// Loads: x 1.
 
 struct T {
   key: u32,

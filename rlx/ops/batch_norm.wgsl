@@ -1,5 +1,6 @@
 // (x - mean) / sqrt(variance + epsilon) * gamma + beta with the numbers of x's channel; one element
 // per invocation. The dispatch brings scale(channel) and shift(channel).
+// Loads: x 1.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

@@ -1,6 +1,7 @@
 // Some neighbouring parts of a concatenation; one element per invocation.
 // Here the parts together are [outer, length, inner], the result is [outer, total, inner].
 // Constants: PARTS. Prelude: load_part(part, i).
+// Loads: x* 1.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

@@ -2,6 +2,7 @@
 // identity(), combine() and before(chunk), what lies before a chunk.
 // Constants: EXCLUSIVE: an element is not part of its own result; REVERSE: from the end of the row;
 // TOTALS: only what a whole chunk comes to is stored.
+// Loads: x 1.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

@@ -1,5 +1,6 @@
 // Drops elements by their random numbers, four to an invocation. The dispatch brings key().
 // Includes: philox.
+// Loads: x 1.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

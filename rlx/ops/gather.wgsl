@@ -1,5 +1,6 @@
 // y[outer, n, inner] = x[outer, indices[n], inner]; one element per invocation.
 // Rows of x outside [row_first, row_end) are another shard's. Includes: indices.
+// Loads: x 1 for each y.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

@@ -1,5 +1,6 @@
 // y[plane, tap, place] = the element of x that the tap of the place's window meets, or 0.
 // Includes: windows.
+// Loads: x 1 for each y.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

@@ -1,5 +1,6 @@
 // Normalises each row. The dispatch brings scale(row, i) and shift(row, i).
 // Includes: numbers, sums, rows or lane_rows.
+// Loads: x 3.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

@@ -1,6 +1,7 @@
 // Element i of x with elements put around it, or taken off where there are fewer than none before.
 // Constants: DIMS, MODE (0 constant, 1 reflect, 2 edge, 3 wrap). Prelude: fill().
 // params.dims holds of each dim the extent of the result, that of x, the elements before, and the stride in x.
+// Loads: x 1 for each result.
 
 // The coordinate in x that is seen at c.
 fn mirrored(c: i32, extent: i32) -> i32 {

@@ -2,6 +2,7 @@
 // of its own. The dispatch brings T, identity(), map_element(), combine(), result_of() and, for rows that
 // come in several dispatches, merge() with what is there already.
 // Includes: numbers, fold or fold_alone. Constants: WORKGROUP and LANES, powers of two; LONG.
+// Loads: x 1.
 
 const BLOCK = 32u;
 

@@ -400,6 +400,7 @@ Steps lower_resize(const LowerSite& site, const std::vector<ResizedAxis>& axes) 
       text("fn number_at(at: u32) -> f32 { return ", is_float(dtype) ? "load_x(at)" : "0.0", "; }"),
       text("fn result_at(at: u32) -> ", type, " { return ",
            sums ? "weighted_sum(at)" : "load_x(at)", "; }")};
+  if (!sums) dispatch.prelude.emplace_back("// Loads: x 1 for each result.");
   return each_element(std::move(dispatch), site.results[0], site.traits);
 }
 

@@ -1,5 +1,6 @@
 // Element i of x with the first lengths[b] positions along time reversed, for each b of the batch axis.
 // Params: time, time_stride, batch, batch_stride: extent and stride in elements of the two axes.
+// Loads: x 1 for each result.
 
 fn compute(i: u32) -> T {
   let length = i32(load_lengths(i / params.batch_stride % params.batch));

@@ -1,5 +1,6 @@
 // Divides each row by the root of its mean square. The dispatch brings scale(row, i).
 // Includes: numbers, sums, rows or lane_rows.
+// Loads: x 2.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

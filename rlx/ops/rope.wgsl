@@ -1,5 +1,6 @@
 // Turns pairs of the last axis; one invocation per element.
 // Constants: INTERLEAVED.
+// Loads: x 2.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

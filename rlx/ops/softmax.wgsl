@@ -1,6 +1,7 @@
 // softmax and log_softmax of each row. The dispatch brings weight(total), of the sum of exponentials,
 // and finish(shifted, weight). Includes: numbers, functions, sums, rows or
 // lane_rows.
+// Loads: x 3.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

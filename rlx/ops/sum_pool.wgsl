@@ -1,5 +1,6 @@
 // A sum over each window, finished. One place per invocation.
 // Includes: windows, functions. Params: padded_end (of x and the pads after it). Functions: term, finish.
+// Loads: x window for each y.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

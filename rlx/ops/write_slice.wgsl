@@ -1,5 +1,6 @@
 // Element k of the update goes to its place in y; one element per invocation.
 // Constants: DIMS. params.view holds (extent, stride in y) of each dim of the update.
+// Loads: update 1.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

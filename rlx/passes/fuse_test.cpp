@@ -5,6 +5,8 @@
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_resize.h"
 #include "rlx/ops/ops_sort.h"
 
 namespace rlx {
@@ -105,10 +107,10 @@ TEST(Fuse, HalvesAreRoundedInRegisters) {
 
 TEST(Fuse, AWayOutAndBackKeepsNodesApart) {
   Graph graph;
-  const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);
+  const Value x = graph.input("x", kMatrix);
   const Value t = tanh(x);
-  graph.output("y", softmax(t) + t);  // the sum finishes softmax, which reads t
-  EXPECT_EQ(fused_ops(graph), "tanh fused(softmax add)");
+  graph.output("y", sort(t).values + t);
+  EXPECT_EQ(fused_ops(graph), "tanh sort add");
 }
 
 TEST(Fuse, GroupsThatNeedEachOtherAreNotMade) {
@@ -213,6 +215,91 @@ TEST(Fuse, IntegersThatShapesAreMadeOfStayOutside) {
   const Value shape = shape_of(x);
   graph.output("y", reshape(x, shape * shape_of(x) / shape));
   EXPECT_EQ(fused_ops(graph).find("fused"), std::string::npos);
+}
+
+TEST(Fuse, ALoadIsComputed) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), y = graph.input("y", kRow);
+  graph.output("y", sum(x * y, {-1}));
+  EXPECT_EQ(fused_ops(graph), "fused(mul sum)");
+}
+
+TEST(Fuse, ARowHasOpsOnBothSides) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), y = graph.input("y", kRow);
+  graph.output("y", softmax(x * y + x) * y);
+  EXPECT_EQ(fused_ops(graph), "fused(mul add softmax mul)");
+}
+
+TEST(Fuse, ASumThatIsReadElsewhereIsASecondResultOfItsNorm) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), y = graph.input("y", kMatrix);
+  const Value total = x + y, normal = rms_norm(total, graph.input("gamma", kRow));
+  graph.output("y", sort(normal).values + total);
+  const Graph made = fuse(graph, gpu(), {});
+  EXPECT_EQ(ops_of(made), "fused(add rms_norm) sort add");
+}
+
+TEST(Fuse, WhatFinishesAProductIsNotTakenByTheNextKernel) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);
+  graph.output("y", softmax(gelu(matmul(x, w))));
+  EXPECT_EQ(fused_ops(graph), "fused(matmul gelu) softmax");
+}
+
+TEST(Fuse, WhatTwoKernelsReadIsComputedBefore) {
+  Graph graph;
+  const Value t = exp(graph.input("x", kMatrix));
+  graph.output("a", sum(t, {-1}));
+  graph.output("b", reduce_max(t, {-1}));
+  EXPECT_EQ(fused_ops(graph), "exp sum reduce_max");
+}
+
+TEST(Fuse, AnOutputThatNoStoreHasIsComputedBefore) {
+  Graph graph;
+  const Value t = graph.input("x", kMatrix) * graph.input("y", kRow);
+  graph.output("t", t);
+  graph.output("y", sum(t, {-1}));
+  EXPECT_EQ(fused_ops(graph), "mul sum");
+}
+
+TEST(Fuse, ViewsOfWhatIsComputedAreMapsOfTheLoad) {
+  Graph graph;
+  const Value x = graph.input("x", f32({3, 4, 5})), y = graph.input("y", f32({4, 1}));
+  graph.output("y", sum(transpose(x * y, {1, 0, 2}), {-1}));
+  EXPECT_EQ(fused_ops(graph), "fused(mul transpose sum)");
+}
+
+TEST(Fuse, AKernelThatDoesNotSayHowOftenItLoadsTakesNothing) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);
+  graph.output("y", matmul(tanh(x), w));
+  std::vector<NearMiss> misses;
+  EXPECT_EQ(ops_of(fuse(graph, gpu(), {}, &misses)), "tanh matmul");
+  ASSERT_EQ(misses.size(), 1u);
+  EXPECT_EQ(misses[0].op, "matmul");
+  EXPECT_NE(misses[0].reason.find("does not say how often"), std::string::npos);
+}
+
+TEST(Fuse, HeavyWorkIsNotRepeated) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 64, 64, 64}));
+  graph.output("y", resize(gelu(x), Dims{1, 64, 512, 512}));
+  DeviceTraits software = gpu();
+  software.device_class = DeviceClass::software;
+  std::vector<NearMiss> misses;
+  EXPECT_EQ(ops_of(fuse(graph, software, {}, &misses)), "gelu resize");
+  ASSERT_EQ(misses.size(), 1u);
+  EXPECT_NE(misses[0].reason.find("computed 64 times"), std::string::npos) << misses[0].reason;
+  EXPECT_NE(misses[0].reason.find("saves"), std::string::npos) << misses[0].reason;
+  EXPECT_NE(misses[0].reason.find("repeats"), std::string::npos) << misses[0].reason;
+}
+
+TEST(Fuse, OnTheHostNoLoadIsComputed) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), y = graph.input("y", kRow);
+  graph.output("y", sum(x * y, {-1}));
+  EXPECT_EQ(ops_of(fuse(graph, {}, {})), "mul sum");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // From a graph to an image, and from an image to a program.
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 
 #include "rlx/backend/cpu/fast_ops.h"
@@ -75,7 +76,17 @@ Graph detail::optimised(const Graph& graph, const CompileOptions& options, PassO
   if (is_on(kSplitLargePass)) smaller = split_large(smaller, traits);
   if (is_on(kFitIntegersPass)) smaller = fit_integers(smaller, traits);
   if (!is_on(kFusePass)) return smaller;
-  return fuse(smaller, traits, {options.choices});
+  if (!passes.report) return fuse(smaller, traits, {options.choices});
+  PassReport report{kFusePass};
+  const auto start = std::chrono::steady_clock::now();
+  Graph fused =
+      fuse(smaller, traits, {options.choices}, passes.near_misses ? &report.near_misses : nullptr);
+  report.microseconds =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  report.changes = static_cast<int64_t>(smaller.nodes().size()) -
+                   static_cast<int64_t>(fused.nodes().size());  // so many nodes fewer
+  passes.report->push_back(std::move(report));
+  return fused;
 }
 
 namespace {
