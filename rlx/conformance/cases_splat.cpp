@@ -58,6 +58,15 @@ Tensor bounds(int64_t count, double width, double height, bool narrow) {
   return rows;
 }
 
+// None of these is seen by a pixel.
+void hide_some(Tensor& bounds) {
+  bounds.set(4 * 3, NAN);
+  bounds.set(4 * 5 + 3, NAN);
+  bounds.set(4 * 7, 1e30), bounds.set(4 * 7 + 2, INFINITY);
+  bounds.set(4 * 9 + 2, -1);
+  bounds.set(4 * 11 + 1, 14), bounds.set(4 * 11 + 3, 2);
+}
+
 Tensor rays(int64_t width, int64_t height) {
   return Tensor::of(DType::f32, {3, 3},
                     {-0.5, -0.5, 1, 1.0 / static_cast<double>(width), 0, 0, 0,
@@ -80,8 +89,8 @@ OpCase raster(int64_t count, int64_t width, int64_t height, const std::string& w
 }
 
 OpCase raster_gradient(int64_t count, int64_t width, int64_t height, const std::string& why,
-                       bool deterministic = false) {
-  OpCase row = raster(count, width, height, why);
+                       bool deterministic = false, bool narrow = false) {
+  OpCase row = raster(count, width, height, why, narrow);
   row.op = "splat_raster_gradient";
   row.inputs.pop_back();
   Tensor y(DType::f32, {height, width, 5}), dy(DType::f32, {height, width, 5});
@@ -164,6 +173,17 @@ std::vector<OpCase> splat_cases() {
   all.inputs[0].type.shape[0] = "n", all.inputs[1].type.shape[0] = "n";
   all.symbols = {{"n", 33}};
   for (OpCase* row : {&empty, &cut, &bounded, &all}) cases.push_back(*row);
+  // Tiles have lists of those that reach them where there are many, and where tests ask for it.
+  for (OpCase row : {raster(60, 29, 15, "two bins", true),
+                     raster(80, 70, 37, "more pairs of bins and Gaussians than are listed", true),
+                     raster(1100, 70, 9, "listed by bins", true)}) {
+    row.gradient = false;
+    if (row.why == "two bins") hide_some(row.inputs[1].tensor);
+    cases.push_back(row);
+  }
+  cases.push_back(raster_gradient(60, 29, 15, "two bins", true, true));
+  cases.push_back(raster_gradient(80, 70, 37, "more than are listed", false, true));
+  cases.push_back(raster_gradient(1100, 70, 9, "listed by bins", false, true));
   return cases;
 }
 

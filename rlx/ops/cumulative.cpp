@@ -13,7 +13,7 @@
 namespace rlx {
 namespace {
 
-enum class Kind { sum, product };
+enum class Kind { sum, product, count };  // a count stays at the most that a u32 has
 
 Types infer(const InferSite& site) {
   const TensorType& x = site.in(0);
@@ -96,12 +96,14 @@ Steps scan_steps(const LowerSite& site, Kind kind, const Operand& x, const Opera
                  const Rows& rows, bool exclusive, bool reverse) {
   const DType dtype = x.dtype;
   const Chunked chunks = chunked(rows);
-  const bool add = kind == Kind::sum;
+  const char* const combined = kind == Kind::sum       ? "a + b"
+                               : kind == Kind::product ? "a * b"
+                                                       : "a + min(b, 0xffffffffu - a)";
   const auto functions = [&](const char* before) {
     return std::vector<std::string>{
         text("alias T = ", site.compute_type(dtype), ";"),
-        text("fn identity() -> T { return T(", add ? 0 : 1, "); }"),
-        text("fn combine(a: T, b: T) -> T { return a ", add ? '+' : '*', " b; }"),
+        text("fn identity() -> T { return T(", kind == Kind::product ? 1 : 0, "); }"),
+        text("fn combine(a: T, b: T) -> T { return ", combined, "; }"),
         text("fn before(chunk: u32) -> T { return ", before, "; }")};
   };
   if (chunks.chunks.is(1))
@@ -170,7 +172,7 @@ OpDef scan(const char* name, const char* onnx, Gradients (*gradient)(const Gradi
 
 Steps exclusive_sums(const LowerSite& site, const Operand& counts, const Operand& sums,
                      const Dim& rows, const Dim& length) {
-  return scan_steps(site, Kind::sum, LowerSite::named(counts, "x", Access::read),
+  return scan_steps(site, Kind::count, LowerSite::named(counts, "x", Access::read),
                     LowerSite::named(sums, "y", Access::write), Rows({rows, length}, 1), true,
                     false);
 }

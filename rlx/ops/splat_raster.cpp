@@ -8,6 +8,7 @@
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_splat.h"
+#include "rlx/ops/splat_lists.h"
 
 namespace rlx {
 
@@ -41,7 +42,7 @@ void check_operands(const InferSite& site) {
   const TensorType &gaussians = site.in(0), &bounds = site.in(1), &rays = site.in(2);
   const std::string& op = site.op.name;
   const auto is = [&](const TensorType& type, size_t dims, int64_t last) {
-    return type.dtype == gaussians.dtype && rank(type) == dims &&
+    return type.dtype == gaussians.dtype && rank(type) == static_cast<int64_t>(dims) &&
            (type.shape[dims - 1].is(last) || !type.shape[dims - 1].is_number());
   };
   const DType dtype = gaussians.dtype;
@@ -139,29 +140,45 @@ void reference(const ReferenceSite& site) {
   }
 }
 
-Dispatch dispatch_of(const LowerSite& site, const std::string& name, const Dims& picture) {
+Dispatch dispatch_of(const LowerSite& site, const std::string& name, const Dims& picture,
+                     const SplatLists& lists) {
   const Attrs& attrs = site.attrs();
   const Dim across = ceil_div(picture[1], kTile), down = ceil_div(picture[0], kTile);
-  return {.kernel = kernel(name, {"splat"}),
-          .operands = {site.read("gaussians", 0), site.read("bounds", 1), site.read("rays", 2)},
-          .constants = {{"TILE", kTile}, {"WORKGROUP", kTile * kTile}},
-          .params = {{"count", site.in(0).shape[0]},
-                     {"width", picture[1]},
-                     {"height", picture[0]},
-                     {"across", across},
-                     {"first_tile", Dim(0)},
-                     {"tiles", across * down},
-                     {"cutoff", attrs.get<double>("cutoff")},
-                     {"threshold", attrs.get<double>("threshold")},
-                     {"most_alpha", attrs.get<double>("most_alpha")}},
-          .workgroups = across * down};
+  Dispatch dispatch{
+      .kernel = kernel(name, {"splat", lists.include}),
+      .operands = {site.read("gaussians", 0), site.read("bounds", 1), site.read("rays", 2)},
+      .constants = {{"TILE", kTile}, {"WORKGROUP", kTile * kTile}},
+      .params = {{"count", site.in(0).shape[0]},
+                 {"width", picture[1]},
+                 {"height", picture[0]},
+                 {"across", across},
+                 {"first_tile", Dim(0)},
+                 {"tiles", across * down},
+                 {"cutoff", attrs.get<double>("cutoff")},
+                 {"threshold", attrs.get<double>("threshold")},
+                 {"most_alpha", attrs.get<double>("most_alpha")}},
+      .workgroups = across * down};
+  const auto add = [](auto& to, const auto& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  add(dispatch.operands, lists.operands);
+  add(dispatch.constants, lists.constants);
+  add(dispatch.params, lists.params);
+  return dispatch;
+}
+
+SplatLists lists_of(const LowerSite& site, const Dims& picture) {
+  return list_splats(site, site.inputs[1], picture[1], picture[0]);
 }
 
 Steps lower(const LowerSite& site) {
-  Dispatch dispatch = dispatch_of(site, "splat_raster", site.out().shape);
+  const SplatLists lists = lists_of(site, site.out().shape);
+  Dispatch dispatch = dispatch_of(site, "splat_raster", site.out().shape, lists);
   dispatch.operands.push_back(site.read("background", 3));
   dispatch.operands.push_back(site.write("y"));
-  return dispatch;
+  Steps steps = lists.steps;
+  steps.add(std::move(dispatch));
+  return steps;
 }
 
 Gradients gradient(const GradientSite& site) {
@@ -240,7 +257,8 @@ void reference_gradient(const ReferenceSite& site) {
 // Tiles add to the same Gaussians: by atomics, in any order, or one tile after the other.
 Steps lower_gradient(const LowerSite& site) {
   const bool in_order = site.attrs().get<bool>("deterministic");
-  Dispatch dispatch = dispatch_of(site, "splat_raster_gradient", site.in(3).shape);
+  const SplatLists lists = lists_of(site, site.in(3).shape);
+  Dispatch dispatch = dispatch_of(site, "splat_raster_gradient", site.in(3).shape, lists);
   dispatch.operands.push_back(site.read("y", 3));
   dispatch.operands.push_back(site.read("dy", 4));
   for (const auto& [name, result] : {std::pair("sums", 0), std::pair("ray_sums", 1)}) {
@@ -267,7 +285,8 @@ Steps lower_gradient(const LowerSite& site) {
     for (Param& param : dispatch.params)
       if (param.name == "first_tile") param.number = Dim(kShard);
   }
-  Steps steps = Clear{site.results[0].value};
+  Steps steps = lists.steps;
+  steps.add(Clear{site.results[0].value});
   steps.add(Clear{site.results[1].value});
   steps.add(std::move(dispatch));
   return steps;
@@ -291,6 +310,7 @@ const OpDef& splat_raster_gradient_op() {
       .reference = reference_gradient,
       .lower = lower_gradient,
       .accuracy = {256, 1e-5},
+      .variants = {splat_list_variants()},
       .gradient_reason = "it is a gradient itself",
   };
   return op;
@@ -307,6 +327,7 @@ const OpDef& splat_raster_op() {
       .lower = lower,
       .gradient = gradient,
       .accuracy = {64, 1e-5},
+      .variants = {splat_list_variants()},
   };
   return op;
 }

@@ -9,15 +9,16 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   var colour = vec3<f32>();
   var depth = 0.0;
   var covered = 0.0;
-  for (var first = 0u; first < params.count; first += WORKGROUP) {
-    let seen = look(first, pixel.corner, lane, pixel.inside && light >= params.threshold);
+  let among = candidates(pixel.corner, lane);
+  for (var first = among.x; first < among.y; first += WORKGROUP) {
+    let seen = look(first, among, pixel.corner, lane, pixel.inside && light >= params.threshold);
     if (seen.z == 0u) { break; }
     for (var word = 0u; word < 2u; word++) {
       var bits = select(seen.x, seen.y, word == 1u);
       while (bits != 0u && light >= params.threshold) {
         let bit = firstTrailingBit(bits);
         bits &= bits - 1u;
-        let n = first + word * 32u + bit;
+        let n = candidate(first + word * 32u + bit, among.z);
         let met = meet(n, place, direction);
         let weight = light * met.alpha;
         if (met.alpha > 0.0) {

@@ -30,13 +30,14 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
     behind = dot(d_colour, vec3<f32>(load_y(at), load_y(at + 1u), load_y(at + 2u))) +
              d_covered * load_y(at + 3u) + d_depth * load_y(at + 4u);
   }
-  for (var first = 0u; first < params.count; first += WORKGROUP) {
-    let seen = look(first, pixel.corner, lane, pixel.inside && light >= params.threshold);
+  let among = candidates(pixel.corner, lane);
+  for (var first = among.x; first < among.y; first += WORKGROUP) {
+    let seen = look(first, among, pixel.corner, lane, pixel.inside && light >= params.threshold);
     if (seen.z == 0u) { break; }
     for (var word = 0u; word < 2u; word++) {
       var bits = select(seen.x, seen.y, word == 1u);
       while (bits != 0u) {
-        let n = first + word * 32u + firstTrailingBit(bits);
+        let n = candidate(first + word * 32u + firstTrailingBit(bits), among.z);
         bits &= bits - 1u;
         for (var i = 0u; i < FIELDS; i++) { shares[lane * FIELDS + i] = 0.0; }
         if (pixel.inside && light >= params.threshold) {

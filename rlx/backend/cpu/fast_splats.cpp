@@ -33,19 +33,6 @@ struct Scene {
         across((width + kTile - 1) / kTile),
         down((height + kTile - 1) / kTile) {}
 
-  // Those that reach a tile, in their order.
-  void find(int64_t tile, std::vector<int64_t>& found) const {
-    const auto left = static_cast<float>(tile % across * kTile),
-               top = static_cast<float>(tile / across * kTile);
-    const float right = left + kTile, bottom = top + kTile;
-    found.clear();
-    for (int64_t n = 0; n < count; ++n) {
-      const float* box = bounds + 4 * n;
-      if (box[0] <= right && box[2] >= left && box[1] <= bottom && box[3] >= top)
-        found.push_back(n);
-    }
-  }
-
   // pixel(x, y) for the pixels of a tile.
   template <class Pixel>
   void each_pixel(int64_t tile, const Pixel& pixel) const {
@@ -59,6 +46,39 @@ struct Scene {
     for (size_t i = 0; i < 3; ++i) ray[i] = rays[i] + x * rays[3 + i] + y * rays[6 + i];
     return ray;
   }
+};
+
+// Those that reach a tile, in their order: of those that reach its row of tiles, which are found
+// once for the tiles of a row that come one after the other.
+class Finder {
+ public:
+  explicit Finder(const Scene& scene) : scene_(scene) {}
+
+  const std::vector<int64_t>& find(int64_t tile) {
+    const int64_t row = tile / scene_.across;
+    if (row != row_) {
+      row_ = row;
+      in_row_.clear();
+      const auto top = static_cast<float>(row * kTile);
+      for (int64_t n = 0; n < scene_.count; ++n)
+        if (overlaps(n, 1, top)) in_row_.push_back(n);
+    }
+    found_.clear();
+    const auto left = static_cast<float>(tile % scene_.across * kTile);
+    for (const int64_t n : in_row_)
+      if (overlaps(n, 0, left)) found_.push_back(n);
+    return found_;
+  }
+
+ private:
+  bool overlaps(int64_t n, int64_t axis, float first) const {
+    const float* box = scene_.bounds + 4 * n + axis;
+    return box[0] <= first + kTile && box[2] >= first;
+  }
+
+  const Scene& scene_;
+  int64_t row_ = -1;
+  std::vector<int64_t> in_row_, found_;
 };
 
 struct Meeting {
@@ -94,11 +114,11 @@ bool draw(const CpuEngine& engine, const SplatLimits& limits, image::CallSite& s
   const Scene scene(site, picture.shape());
   const float* background = site.in(3)->data<float>().data();
   float* to = picture.mutable_data<float>().data();
-  engine.team.run(scene.across * scene.down, 1, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> found;
+  engine.team.run(scene.down, 1, [&](int64_t begin, int64_t end) {
+    Finder finder(scene);
     Meeting met;
-    for (int64_t tile = begin; tile < end; ++tile) {
-      scene.find(tile, found);
+    for (int64_t tile = begin * scene.across; tile < end * scene.across; ++tile) {
+      const std::vector<int64_t>& found = finder.find(tile);
       scene.each_pixel(tile, [&](int64_t x, int64_t y) {
         const float px = static_cast<float>(x) + 0.5f, py = static_cast<float>(y) + 0.5f;
         const Three ray = scene.ray_at(px, py);
@@ -169,11 +189,11 @@ bool draw_back(const CpuEngine& engine, const SplatLimits& limits, std::vector<f
                 tiles = scene.across * scene.down;
   parts.assign(static_cast<size_t>(kParts * each), 0);
   engine.team.run(kParts, 1, [&](int64_t begin, int64_t end) {
-    std::vector<int64_t> found;
+    Finder finder(scene);
     for (int64_t part = begin; part < end; ++part) {
       float* sums = parts.data() + part * each;
       for (int64_t tile = part; tile < tiles; tile += kParts) {
-        scene.find(tile, found);
+        const std::vector<int64_t>& found = finder.find(tile);
         scene.each_pixel(tile, [&](int64_t px, int64_t py) {
           const int64_t at = (py * scene.width + px) * kChannels;
           add_pixel(scene, found, limits, static_cast<float>(px) + 0.5f,

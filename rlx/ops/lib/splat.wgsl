@@ -1,5 +1,6 @@
-// A workgroup to a tile of TILE by TILE pixels. Gaussians are taken in chunks of WORKGROUP: each lane looks whether
-// one of them reaches the tile, and all lanes then draw those that do, in their order.
+// A workgroup to a tile of TILE by TILE pixels. Gaussians that may reach it are taken in chunks of WORKGROUP: each lane
+// looks whether one of them does, and all lanes then draw those that do, in their order. Includes: splat_all or
+// splat_listed, which say who may.
 // Params: count of Gaussians; width, height of the picture; across (tiles in a row), first_tile, tiles; cutoff,
 // threshold, most_alpha.
 
@@ -27,6 +28,7 @@ const CHANNELS = 5u;
 var<workgroup> reaching: array<atomic<u32>, 2>;
 var<workgroup> lit: atomic<u32>;
 var<workgroup> found: vec3<u32>;  // what the two hold, as all lanes agree on it
+var<workgroup> range: vec3<u32>;
 
 fn gaussian(n: u32, first: u32) -> vec3<f32> {
   let at = n * FIELDS + first;
@@ -62,14 +64,19 @@ fn meet(n: u32, place: vec2<f32>, direction: vec3<f32>) -> Meeting {
   return met;
 }
 
-// Which Gaussians of the chunk reach the tile, as bits, and how many lanes still want to know.
-fn look(first: u32, corner: vec2<f32>, lane: u32, open: bool) -> vec3<u32> {
+// The first candidate of the tile, the end of them, and whether they are listed.
+fn candidates(corner: vec2<f32>, lane: u32) -> vec3<u32> {
+  if (lane == 0u) { range = candidates_at(vec2<u32>(corner)); }
+  return workgroupUniformLoad(&range);
+}
+
+// Which candidates of the chunk reach the tile, as bits, and how many lanes still want to know.
+fn look(first: u32, among: vec3<u32>, corner: vec2<f32>, lane: u32, open: bool) -> vec3<u32> {
   if (lane < 2u) { atomicStore(&reaching[lane], 0u); }
   if (lane == 2u) { atomicStore(&lit, 0u); }
   workgroupBarrier();
-  let n = first + lane;
-  if (n < params.count) {
-    let box = bounds_of(n);
+  if (first + lane < among.y) {
+    let box = bounds_of(candidate(first + lane, among.z));
     let far = corner + f32(TILE);
     if (box.x <= far.x && box.z >= corner.x && box.y <= far.y && box.w >= corner.y) {
       atomicOr(&reaching[lane / 32u], 1u << (lane % 32u));
