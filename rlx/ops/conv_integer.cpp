@@ -104,10 +104,9 @@ Value conv_integer(Value x, Value w, Value x_zero, Value w_zero, const ConvOptio
 Value qlinear_conv(const QuantisedOperand& x, const QuantisedOperand& w, Value y_scale,
                    Value y_zero, Value bias, const ConvOptions& options) {
   const size_t axes = x.values.shape().size() - 2;
-  Value sums = conv_integer(x.values, w.values, x.zero, w.zero, options);
-  if (bias.present()) sums = sums + per_channel(bias, axes);
+  const Value sums = conv_integer(x.values, w.values, x.zero, w.zero, options);
   const Value scale = x.scale * per_channel(w.scale, axes) / y_scale;
-  return requantise(sums, scale, y_zero);
+  return requantise(sums, scale, y_zero, bias.present() ? per_channel(bias, axes) : bias);
 }
 
 }  // namespace rlx

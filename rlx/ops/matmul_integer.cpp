@@ -10,6 +10,10 @@
 #include "rlx/ops/strided.h"
 
 namespace rlx {
+
+const OpDef& quantise_op();
+const OpDef& dequantise_op();
+
 namespace {
 
 bool is_byte(DType dtype) { return dtype == DType::i8 || dtype == DType::u8; }
@@ -159,12 +163,12 @@ Value matmul_integer(Value a, Value b, Value a_zero, Value b_zero) {
   return row ? squeeze(y, {column ? -1 : -2}) : y;
 }
 
-Value requantise(Value sums, Value scale, Value zero) {
+Value requantise(Value sums, Value scale, Value zero, Value bias) {
   require(is_byte(zero.dtype()), "requantise: zero is ", zero.type(), ", it needs to be i8 or u8");
-  const bool is_signed = zero.dtype() == DType::i8;
-  const Value levels = round(cast(sums, DType::f32) * cast(scale, DType::f32));
-  return cast(clip(levels + cast(zero, DType::f32), is_signed ? -128 : 0, is_signed ? 127 : 255),
-              zero.dtype());
+  // Two passes over them, whatever the device fuses: a zero point of -bias adds it in i32.
+  const Value levels = sums.apply(
+      dequantise_op(), {sums, cast(scale, DType::f32), bias.present() ? -bias : Value{}});
+  return levels.apply(quantise_op(), {levels, scalar(levels, 1), zero}, {{"to", zero.dtype()}});
 }
 
 Value qlinear_matmul(const QuantisedOperand& a, const QuantisedOperand& b, Value y_scale,

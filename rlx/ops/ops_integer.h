@@ -15,7 +15,7 @@ struct QuantisedOperand {
 };
 Value qlinear_matmul(const QuantisedOperand& a, const QuantisedOperand& b, Value y_scale,
                      Value y_zero);
-// Sums of a product as bytes again: round(sums * scale) + zero, clamped to zero's dtype.
-Value requantise(Value sums, Value scale, Value zero);
+// Sums of a product as bytes again: round((sums + bias) * scale) + zero, clamped to zero's dtype.
+Value requantise(Value sums, Value scale, Value zero, Value bias = {});
 
 }  // namespace rlx

@@ -77,10 +77,14 @@ void dequantise_of(const int32_t* x, const Scales& s, float* y, int64_t count) {
   if (count <= 0) return;
   const Row<float> scale(s.scale, s.scale_step, 1);
   const auto* zeros = static_cast<const int32_t*>(s.zero);
+  const bool same = !zeros || s.zero_step == 0;
+  const I zero = set_int(zeros ? *zeros : 0);
   for (int64_t i = 0; i < count; i += kLanes) {
     const int64_t here = std::min(count - i, kLanes);
     I steps = integers_at(x + i, here);
-    if (zeros) {
+    if (same) {
+      steps = steps - zero;
+    } else {
       int32_t part[kLanes] = {};
       for (int64_t k = 0; k < here; ++k) part[k] = zeros[(i + k) * s.zero_step];
       steps = steps - load_integers(part);

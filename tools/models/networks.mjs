@@ -159,15 +159,15 @@ function bertBase() {
 // ---- Pictures ----
 
 class PictureNet extends Model {
-  constructor(name) {
+  constructor(name, picture = ['batch', 3, 224, 224]) {
     super(name, { opset: 13 })
-    this.input('input', 'f32', ['batch', 3, 224, 224])
+    this.input('input', 'f32', picture)
     this.convolutions = 0
   }
   weights(name, dims, deviation) {
     return this.weight(name, spread(name, dims, deviation))
   }
-  conv(x, from, to, window, stride, { groups = 1, bias = false } = {}) {
+  conv(x, from, to, window, stride, { groups = 1, bias = false, edge = window >> 1 } = {}) {
     const name = `conv${this.convolutions++}`,
       inputs = (from / groups) * window * window
     const operands = [
@@ -175,7 +175,6 @@ class PictureNet extends Model {
       this.weights(`${name}.weight`, [to, from / groups, window, window], Math.sqrt(2 / inputs)),
     ]
     if (bias) operands.push(this.weights(`${name}.bias`, [to], 0.1))
-    const edge = window >> 1
     return this.op('Conv', operands, {
       dilations: [1, 1],
       group: groups,
@@ -258,4 +257,123 @@ function mobileNetV2() {
   return m.classes(bounded(m.conv(x, from, 1280, 1, 1, { bias: true })), 1280)
 }
 
-export const networks = { minilm: miniLm, 'bert-base': bertBase, resnet18, mobilenetv2: mobileNetV2 }
+// A reader of lines of text: convolutions down to one row, two layers of LSTMs both ways, and a score
+// for each of some thousand characters at each place.
+function crnn() {
+  const m = new PictureNet('crnn', ['batch', 1, 32, 320])
+  const characters = 6625,
+    hidden = 256
+  const pool = (x, across) =>
+    m.op('MaxPool', [x], { kernel_shape: [2, across], pads: [0, 0, 0, 0], strides: [2, across] })
+  const layer = (x, from, to, window = 3, edge = 1) =>
+    m.op('Relu', [m.conv(x, from, to, window, 1, { bias: true, edge })])
+  let x = pool(layer('input', 1, 64), 2)
+  x = pool(layer(x, 64, 128), 2)
+  x = pool(layer(layer(x, 128, 256), 256, 256), 1)
+  x = pool(layer(layer(x, 256, 512), 512, 512), 1)
+  x = m.op('Squeeze', [layer(x, 512, 512, 2, 0), m.constant(ints(2))])
+  x = m.op('Transpose', [x], { perm: [2, 0, 1] })
+  for (const name of ['lstm1', 'lstm2']) {
+    const part = (what, ...dims) => m.weights(`${name}.${what}`, [2, ...dims], 1 / Math.sqrt(3 * hidden))
+    const operands = [
+      x,
+      part('w', 4 * hidden, 512),
+      part('r', 4 * hidden, hidden),
+      part('b', 8 * hidden),
+    ]
+    const [y] = m.op(
+      'LSTM',
+      operands,
+      { direction: 'bidirectional', hidden_size: hidden },
+      { outputs: [`${name}.y`, null, null] },
+    )
+    const turned = m.op('Transpose', [y], { perm: [0, 2, 1, 3] })
+    x = m.op('Reshape', [turned, m.constant(ints(0, 0, 2 * hidden))])
+  }
+  const w = m.weights('characters.weight', [2 * hidden, characters], 1 / Math.sqrt(2 * hidden))
+  const scores = m.op('MatMul', [x, w])
+  m.op('Add', [scores, m.weights('characters.bias', [characters], 0.1)], {}, {
+    outputs: [m.output('scores', 'f32', ['places', 'batch', characters])],
+  })
+  return { model: m, inputs: { input: uniform('line', [1, 1, 32, 320], 1) } }
+}
+
+// ResNet-18 as a quantiser leaves it: bytes between whole operators, weights of bytes with a scale for
+// each channel. What is below 0 is cut by the zero point, which is what the relus have become.
+class ByteNet extends PictureNet {
+  // Room for four deviations; half of it where all are above 0.
+  place(square, above) {
+    const reach = 4 * Math.sqrt(square)
+    return above ? [Math.fround(reach / 255), 0] : [Math.fround((2 * reach) / 255), 128]
+  }
+  // A value of bytes that stand for numbers of a mean square; its name comes with its producer.
+  byteValue(scale, zero, square) {
+    const parameters = [this.constant(scalar(scale)), this.constant(scalar(zero, 'u8'))]
+    const value = { scale, square, parameters, name: '' }
+    value.all = () => [value.name, ...parameters]
+    return value
+  }
+  byteConv(x, from, to, window, stride, above) {
+    const name = `conv${this.convolutions++}`,
+      inner = from * window * window
+    const w = this.weight(`${name}.weight`, integers(`${name}.weight`, 'i8', [to, from, window, window], -127, 128))
+    const each = Math.sqrt(2 / inner) / (127 / Math.sqrt(3))
+    const scales = this.weight(`${name}.scale`, uniform(`${name}.scale`, [to], each / 4, each))
+    const zeros = this.weight(`${name}.zero`, tensor('i8', [to], Array(to).fill(0)))
+    const step = x.scale * each
+    const bias = this.weight(
+      `${name}.bias`,
+      integers(`${name}.bias`, 'i32', [to], -Math.round(0.1 / step), Math.round(0.1 / step)),
+    )
+    const square = above ? x.square : 2 * x.square
+    const [scale, zero] = this.place(square, above)
+    const edge = window >> 1,
+      y = this.byteValue(scale, zero, square)
+    const attributes = {
+      dilations: [1, 1],
+      group: 1,
+      kernel_shape: [window, window],
+      pads: [edge, edge, edge, edge],
+      strides: [stride, stride],
+    }
+    y.name = this.op('QLinearConv', [...x.all(), w, scales, zeros, ...y.parameters, bias], attributes)
+    return y
+  }
+}
+
+function resnet18Bytes() {
+  const m = new ByteNet('resnet18-int8')
+  const input = m.byteValue(Math.fround(4 / 255), 128, 4 / 3)
+  input.name = m.op('QuantizeLinear', ['input', ...input.parameters])
+  const block = (x, from, to, stride) => {
+    const inner = m.byteConv(x, from, to, 3, stride, true)
+    const y = m.byteConv(inner, to, to, 3, 1, false)
+    const skip = from === to ? x : m.byteConv(x, from, to, 1, stride, false)
+    const square = (y.square + skip.square) / 2
+    const sum = m.byteValue(...m.place(square, true), square)
+    sum.name = m.op('QLinearAdd', [...y.all(), ...skip.all(), ...sum.parameters], {}, { domain: 'com.microsoft' })
+    return sum
+  }
+  let x = m.byteConv(input, 3, 64, 7, 2, true)
+  x.name = m.op('MaxPool', [x.name], { kernel_shape: [3, 3], pads: [1, 1, 1, 1], strides: [2, 2] })
+  let from = 64
+  for (const [to, stride] of [
+    [64, 1],
+    [128, 2],
+    [256, 2],
+    [512, 2],
+  ]) {
+    x = block(block(x, from, to, stride), to, to, 1)
+    from = to
+  }
+  return m.classes(m.op('DequantizeLinear', x.all()), 512)
+}
+
+export const networks = {
+  minilm: miniLm,
+  'bert-base': bertBase,
+  resnet18,
+  'resnet18-int8': resnet18Bytes,
+  mobilenetv2: mobileNetV2,
+  crnn,
+}

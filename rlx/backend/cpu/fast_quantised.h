@@ -14,6 +14,11 @@ std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine);
 // it is kept.
 std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b);
 
+// Convolutions of one or two spatial axes. Operands are x, w, and perhaps zero points of x and of
+// w's channels; w is packed once where it is kept.
+std::unique_ptr<image::CallKernel> byte_convolution_kernel(CpuEnginePtr engine, const Attrs& attrs,
+                                                           bool keeps_w);
+
 // Operands are x, w as bytes in blocks along its rows, a scale for each block and perhaps a zero
 // point: x times w transposed.
 std::unique_ptr<image::CallKernel> byte_rows_kernel(CpuEnginePtr engine, int64_t block);

@@ -30,6 +30,11 @@ Kernel byte_product(const image::Call& call, const image::Image& image,
   return byte_product_kernel(engine, is_kept(call, 1, image));
 }
 
+Kernel byte_convolution(const image::Call& call, const image::Image& image,
+                        const CpuEnginePtr& engine) {
+  return byte_convolution_kernel(engine, call.attrs, is_kept(call, 1, image));
+}
+
 Kernel byte_rows(const image::Call& call, const image::Image& /*image*/,
                  const CpuEnginePtr& engine) {
   // Of bytes and their scales alone, and not the way back that gradients take.
@@ -190,6 +195,7 @@ Kernel trilu(const image::Call& call, const image::Image& /*image*/, const CpuEn
 
 constexpr VectorEntry kNumbers[] = {
     {"cast", plain<cast_kernel>},
+    {"conv_integer", byte_convolution, false},
     {"dequantise", plain<dequantise_kernel>},
     {"dequantise", plain<dequantise_kernel>, false},  // of copies
     {"matmul_integer", byte_product},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/image/uses.h"
+#include "rlx/vector/byte_pool.h"
 
 namespace rlx::detail {
 namespace {
@@ -81,10 +82,12 @@ class PoolKernel : public image::CallKernel {
     Tensor& y = site.results[0];
     const Shape& shape = site.inputs[0].shape;
     vector::Windows w;
-    if (!is_f32(site.inputs[0]) || count(shape) == 0 || y.count() == 0 ||
+    const bool of_bytes = y.dtype() == DType::u8 || y.dtype() == DType::i8;
+    if (!(of_bytes || is_f32(site.inputs[0])) || count(shape) == 0 || y.count() == 0 ||
         !make_windows(shape, site.stored.empty() ? y.shape() : site.stored[0].shape,
                       options_.extents, options_.window, w))
       return false;
+    if (of_bytes) return run_bytes(site, w);
     if (!site.stored.empty()) return run_channels_last(site, w);
     const image::Argument x = without_view(site.inputs[0], *engine_);
     const float* from = floats_of(x);
@@ -105,6 +108,21 @@ class PoolKernel : public image::CallKernel {
   }
 
  private:
+  bool run_bytes(image::CallSite& site, const vector::Windows& w) {
+    if (options_.kind != PoolOptions::Kind::highest || !site.stored.empty()) return false;
+    Tensor& y = site.results[0];
+    const image::Argument x = without_view(site.inputs[0], *engine_);
+    const auto* from = reinterpret_cast<const uint8_t*>(bytes_of(x));
+    auto* to = reinterpret_cast<uint8_t*>(y.mutable_bytes().data());
+    each_plane(*engine_, w, x.shape[0] * x.shape[1],
+               [&](int64_t plane, vector::Range rows, float* scratch) {
+                 vector::highest_bytes(w, y.dtype() == DType::i8, from + plane * w.y.in * w.x.in,
+                                       to + plane * w.y.out * w.x.out, rows,
+                                       reinterpret_cast<uint8_t*>(scratch));
+               });
+    return true;
+  }
+
   // Operand and result lie with their channels innermost.
   bool run_channels_last(image::CallSite& site, const vector::Windows& w) {
     const image::Argument& x = site.inputs[0];
