@@ -24,6 +24,11 @@ add_test(NAME cli.examples
           $<TARGET_FILE:example_hello> $<TARGET_FILE:example_make_encoder> $<TARGET_FILE:example_own_op>
           ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.examples PROPERTIES LABELS examples TIMEOUT 300)
+if(TARGET example_splat)
+  add_test(NAME cli.splat-files
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/splat-files.sh $<TARGET_FILE:example_splat>)
+  set_tests_properties(cli.splat-files PROPERTIES LABELS examples TIMEOUT 300)
+endif()
 
 add_test(NAME cli.ops
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/ops.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})

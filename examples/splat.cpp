@@ -1,8 +1,8 @@
 // Draws scenes of Gaussians, and fits one to pictures.
-//   splat SCENE.ply OUT [FRAMES]   draws a scene from a circle of cameras: OUT-0.png, OUT-1.png ..
-//   splat --fit OUT [STEPS]        draws a scene of its own from a few cameras, finds it again from
-//   noise by
-//                                  gradients, and prints how near its pictures are as it goes
+//   splat SCENE OUT [FRAMES]   draws a scene (.ply, .spz, .splat) from a circle of cameras:
+//                              OUT-0.png, OUT-1.png ..
+//   splat --fit OUT [STEPS]    draws a scene of its own from a few cameras, finds it from noise
+//                              by gradients, and prints how near its pictures are as it goes
 
 #include <cmath>
 #include <cstdlib>
@@ -175,7 +175,7 @@ int main(int count, char** arguments) {
   try {
     const std::string first = count > 1 ? arguments[1] : "";
     if (count < 3) {
-      std::cerr << "usage: splat SCENE.ply OUT [FRAMES]\n       splat --fit OUT [STEPS]\n";
+      std::cerr << "usage: splat SCENE OUT [FRAMES]\n       splat --fit OUT [STEPS]\n";
       return 2;
     }
     const int number = count > 3 ? std::atoi(arguments[3]) : 0;

@@ -1,44 +1,17 @@
 // Scenes of Gaussians from files: .ply as training writes them, .ply packed into words with chunks,
-// and .splat.
+// .spz, and .splat.
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <sstream>
-#include <string>
-#include <vector>
 
-#include "rlx/rlx.h"
-
-struct SplatFile {
-  int64_t count = 0, harmonics = 1;
-  std::vector<float> position, log_scale, rotation, opacity,
-      colour;  // rows, as gaussian_splat has them
-
-  void reserve() {
-    position.resize(size_t(3 * count)), log_scale.resize(size_t(3 * count));
-    rotation.resize(size_t(4 * count)), opacity.resize(size_t(count));
-    colour.resize(size_t(3 * harmonics * count));
-  }
-};
+#include "splat_file.h"
+#include "splat_spz.h"
 
 namespace splat_files {
-
-constexpr float kFirstHarmonic = 0.28209479f;
-
-inline float logit(float share) {
-  const float p = std::clamp(share, 1e-4f, 1 - 1e-4f);
-  return std::log(p / (1 - p));
-}
-
-[[noreturn]] inline void refuse(const std::string& file, const std::string& why) {
-  throw rlx::Error(rlx::ErrorKind::invalid_model, "'" + file + "': " + why);
-}
 
 // Elements of a .ply and where their properties lie, all of 1, 2, 4 or 8 bytes.
 struct Element {
@@ -88,7 +61,7 @@ class Ply {
     if (kind == "format" && type != "binary_little_endian")
       refuse(file_, "it is a .ply of format " + type);
     if (kind == "element") {
-      elements_.push_back({type, std::atoll(name.c_str())});
+      elements_.push_back({type, std::atoll(name.c_str()), 0, 0, {}});
     } else if (kind == "property") {
       if (elements_.empty() || type == "list")
         refuse(file_, "it has properties that scenes have not");
@@ -211,6 +184,8 @@ inline SplatFile load_splats(const std::string& file) {
   std::ifstream in(file, std::ios::binary);
   if (!in) throw rlx::Error(rlx::ErrorKind::io, "cannot read '" + file + "'");
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  if (bytes.rfind("NGSP", 0) == 0 || bytes.rfind("\x1f\x8b", 0) == 0)
+    return splat_files::read_spz(bytes, file);
   if (bytes.rfind("ply", 0) != 0) return splat_files::read_splat(bytes, file);
   const splat_files::Ply ply(file, bytes);
   const splat_files::Element *vertices = ply.find("vertex"), *chunks = ply.find("chunk");
