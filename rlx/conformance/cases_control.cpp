@@ -78,6 +78,19 @@ Values recurrent(const Values& in) {
   return scan({in[0]}, {in[1]}, body, options);
 }
 
+// Bags of rows of a table, as EmbeddingBag is exported: each iteration takes the mean of those from
+// one offset to the next, and nothing is carried.
+Values bags(const Values& in) {
+  Graph body;
+  const Value iteration = body.input("iteration", i64({}));
+  const Value table = body.input("table", in[0].type()), ids = body.input("ids", in[1].type());
+  const Value offsets = body.input("offsets", in[2].type());
+  const auto offset = [&](Value at) { return unsqueeze(gather(offsets, at), {0}); };
+  const Value bag = slice(ids, offset(iteration), offset(iteration + scalar(iteration, 1)), {0});
+  body.output("mean", mean(gather(table, bag), {0}));
+  return loop(shape_of(in[2], 0, 1) - scalar(in[2], 1), {}, std::move(body), {.captured = in});
+}
+
 std::vector<OpCase> scan_cases() {
   const auto sum_with = [](const ScanOptions& options) {
     return [options](const Values& in) { return running_sum(in, options); };
@@ -98,6 +111,8 @@ std::vector<OpCase> scan_cases() {
       composed("scan", {normal(f32({"n"})), normal(f32({"t", "n"}))}, "symbolic", 8, sum_with({})),
   };
   cases.back().symbols = {{"n", 5}, {"t", 3}};
+  cases.push_back(composed("loop", {normal(f32({7, 3})), list({1, 5, 0, 2, 2}), list({0, 3, 4, 5})},
+                           "nothing carried: bags of a table", 3, bags));
   return cases;
 }
 

@@ -331,6 +331,7 @@ Steps lower(const LowerSite& site) {
 
 // The values the carried ones had in each iteration, stacked: the loop once more.
 Values histories(const GradientSite& site, const Form& form) {
+  if (form.carried == 0) return {};
   Graph again;
   Values given;
   for (const Value& input : body_inputs(form.body))

@@ -49,6 +49,7 @@ struct RunResult {
 // outputs. From the second run on nothing is allocated. Copies are the same run.
 class BoundRun {
  public:
+  BoundRun() = default;  // none: it can only be assigned to
   explicit BoundRun(Shared<detail::BoundState> state) : state_(std::move(state)) {}
 
   Tensor& input(const std::string& name);

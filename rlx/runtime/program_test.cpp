@@ -59,6 +59,7 @@ TEST_P(Programs, ThatWereNotMadeAreAnError) {
     EXPECT_EQ(error_of([&] { program.read_state("s"); }), said);
   };
   refuses(Program());
+  EXPECT_NE(error_of([] { BoundRun().run(); }), "");
   Program program = compile(affine(), {.device = device()});
   BoundRun bound = program.bind({{"x", filled({2, 4}, 1)}});
   const Program other = std::move(program);
