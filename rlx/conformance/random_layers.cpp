@@ -224,6 +224,43 @@ void recurrent_step(RandomPool& p) {
     p.keep(result, false);
 }
 
+// Ops on single elements before a kernel that may compute them as it loads, sometimes through a
+// view, and behind it.
+void load_step(RandomPool& p) {
+  const PoolEntry x = p.any_float(1), y = p.partner_of(x.value);
+  Value loaded = p.random.chance(0.5) ? x.value * y.value : tanh(x.value) + y.value;
+  const Value before = loaded;
+  if (p.random.chance(0.3)) loaded = abs(loaded) - y.value;
+  if (p.random.chance(0.4)) {
+    Ints order;
+    for (int64_t d = rank(loaded.type()); d-- > 0;) order.push_back(d);
+    loaded = transpose(loaded, order);
+  }
+  const int64_t axis = p.axis_of(loaded);
+  switch (p.random.between(0, 6)) {
+    case 0:
+      p.keep(sum(loaded, {axis}, p.random.chance(0.5)), false);
+      break;
+    case 1:
+      p.keep(reduce_max(loaded, {axis}), false);
+      break;
+    case 2:
+      p.keep(softmax(loaded, axis), false);
+      break;
+    case 3:
+      p.keep(relu(log_softmax(loaded, axis)) + loaded, false);
+      break;
+    case 4:
+      p.keep(cumsum(loaded, axis), false);
+      break;
+    case 5:
+      p.keep(concat({loaded, abs(loaded)}, axis), false);
+      break;
+    default:
+      p.keep(mean(loaded), false);
+  }
+  if (p.random.chance(0.3)) p.keep(before, false);
+}
 void cumulative_step(RandomPool& p) {
   const Value x = p.any_float(1).value;
   const int64_t axis = p.axis_of(x);
@@ -472,6 +509,10 @@ std::vector<RandomStep> random_layers() {
           rope_step,
           recurrent_step,
           cumulative_step,
+          load_step,
+          load_step,
+          load_step,
+          load_step,
           arg_step,
           logic_step,
           channel_norm_step,

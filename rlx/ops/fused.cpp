@@ -1,5 +1,5 @@
 // fused(inputs): what its body computes of them, as one kernel where a device can: ops on single
-// elements, and at most one other op whose result they finish.
+// elements, and at most one other op whose operands they compute and whose result they finish.
 
 #include "rlx/codegen/group.h"
 #include "rlx/codegen/host_group.h"

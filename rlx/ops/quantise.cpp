@@ -162,16 +162,22 @@ std::vector<Param> params_of(const Range& range) {
   return {{"low", range.low}, {"high", range.high}};
 }
 
+Steps generated(const Formula& formula, const DeviceTraits& traits) {
+  Dispatch dispatch = generate(formula, traits);
+  dispatch.prelude.emplace_back("// Loads: * 1.");
+  return dispatch;
+}
+
 Steps lower_quantise(const LowerSite& site) {
   Formula formula =
       formula_of(site, text(site.compute_type(site.out().dtype), "(quantise_f32(x, scale, ",
                             site.has(2) ? "f32(zero_point)" : "0.0", ", low, high))"));
   formula.params = params_of(range_of(site.out().dtype));
-  return generate(formula, site.traits);
+  return generated(formula, site.traits);
 }
 
 Steps lower_dequantise(const LowerSite& site) {
-  return generate(
+  return generated(
       formula_of(site, site.has(2) ? "f32(i32(x) - i32(zero_point)) * scale" : "f32(x) * scale"),
       site.traits);
 }
@@ -180,7 +186,7 @@ Steps lower_fake(const LowerSite& site) {
   Formula formula =
       formula_of(site, "select(quantise_f32(x, scale, 0.0, low, high) * scale, x, is_nan(x))");
   formula.params = params_of(range_of(site.attrs()));
-  return generate(formula, site.traits);
+  return generated(formula, site.traits);
 }
 
 // ---- Gradients ----

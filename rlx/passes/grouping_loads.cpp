@@ -94,6 +94,7 @@ void Grouping::take_load(int anchor, const Value& operand, std::vector<int> node
 
 ComputedLoad Grouping::load_of(const Value& value, const std::vector<int>& nodes, const Dim& loads,
                                bool stored) const {
+  constexpr double kPerAxis = 4;
   ComputedLoad load{count(value.shape()), loads};
   load.bytes = static_cast<double>(bytes_of(value.dtype()));
   load.stored = stored;
@@ -101,11 +102,14 @@ ComputedLoad Grouping::load_of(const Value& value, const std::vector<int>& nodes
   for (const int at : nodes) {
     load.operations += operations_of(graph_.node(at));
     for (const Value& input : read_by(at)) {
+      if (!input.present()) continue;
       const bool inside = std::find(nodes.begin(), nodes.end(), input.node) != nodes.end();
       if (inside || std::find(read.begin(), read.end(), input) != read.end()) continue;
-      read.push_back(input);  // what is repeated is in a cache
+      read.push_back(input);
       if (count(input.shape()) == load.elements)
         load.bytes_read += static_cast<double>(bytes_of(input.dtype()));
+      else if (!is_constant(input.producer()))  // in a cache, but its place is to be found
+        load.operations += kPerAxis * static_cast<double>(input.shape().size());
     }
   }
   return load;
