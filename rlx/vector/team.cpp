@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "rlx/vector/cores.h"
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
 namespace {
@@ -71,11 +72,42 @@ void Barrier::abandon() {
   changed_.notify_all();
 }
 
+// Each member begins with a part of its own, the same whenever as much is to be done: what it wrote
+// in one job is in its cache when it reads it in the next. Then it helps the others.
 struct Team::Job {
-  Ranges ranges;
-  const void* context;
-  int64_t count, chunk;
-  std::atomic<int64_t> next{0};
+  struct alignas(64) Part {
+    std::atomic<int64_t> next{0};  // chunk
+    int64_t end = 0;
+  };
+  static constexpr int kMostParts = 32;
+
+  Job(Ranges of, const void* with, int64_t all, int64_t each, int members)
+      : ranges(of), context(with), count(all), chunk(each), parts(std::min(members, kMostParts)) {
+    const int64_t chunks = (count + chunk - 1) / chunk;
+    for (int p = 0; p < parts; ++p) {
+      part[p].next.store(chunks * p / parts, std::memory_order_relaxed);
+      part[p].end = chunks * (p + 1) / parts;
+    }
+  }
+  // A range that is left for a member; an empty one: none is.
+  Range take(int member) {
+    for (int i = 0; i < parts; ++i) {
+      Part& from = part[(member + i) % parts];
+      if (from.next.load(std::memory_order_relaxed) >= from.end) continue;
+      const int64_t at = from.next.fetch_add(1, std::memory_order_relaxed);
+      if (at < from.end) return {at * chunk, std::min((at + 1) * chunk, count)};
+    }
+    return {};
+  }
+  void stop() {  // what is not begun stays undone
+    for (int p = 0; p < parts; ++p) part[p].next.store(part[p].end, std::memory_order_relaxed);
+  }
+
+  const Ranges ranges;
+  const void* const context;
+  const int64_t count, chunk;
+  const int parts;
+  Part part[kMostParts];
   std::mutex mutex = {};  // of the exception
   std::exception_ptr exception = {};
 };
@@ -96,18 +128,18 @@ bool Team::is_inside() { return inside; }
 
 void Team::start_threads() {
   if (!workers_.empty()) return;
-  for (int i = 1; i < threads_; ++i) workers_.emplace_back([this] { serve(); });
+  for (int i = 1; i < threads_; ++i) workers_.emplace_back([this, i] { serve(i); });
 }
 
-void Team::work(Job& job) {
+void Team::work(Job& job, int member) {
   inside = true;
   for (;;) {
-    const int64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
-    if (begin >= job.count) break;
+    const Range range = job.take(member);
+    if (range.count() == 0) break;
     try {
-      job.ranges(job.context, begin, std::min(begin + job.chunk, job.count));
+      job.ranges(job.context, range.begin, range.end);
     } catch (...) {
-      job.next.store(job.count, std::memory_order_relaxed);  // what is not begun stays undone
+      job.stop();
       const std::lock_guard lock(job.mutex);
       if (!job.exception) job.exception = std::current_exception();
     }
@@ -127,14 +159,14 @@ void Team::run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* c
   const int64_t even = (count + threads_ * kChunks - 1) / (threads_ * kChunks);
   const std::lock_guard turn(turn_);
   start_threads();
-  Job job{ranges, context, count, std::max(grain, even)};
+  Job job(ranges, context, count, std::max(grain, even), threads_);
   job_.store(&job);
   epoch_.fetch_add(1);
   if (sleeping_.load() > 0) {
     { const std::lock_guard lock(mutex_); }  // whoever counted itself as asleep is waiting by now
     begun_.notify_all();
   }
-  work(job);
+  work(job, 0);
   // Nobody can begin with the job any more; wait for those who did.
   job_.store(nullptr);
   const auto done = [&] { return active_.load() == 0; };
@@ -147,7 +179,7 @@ void Team::run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* c
   if (job.exception) std::rethrow_exception(job.exception);
 }
 
-void Team::serve() {
+void Team::serve(int member) {
   // From 0, not from the counter: the job that started this thread may be on its way already.
   for (uint32_t seen = 0;;) {
     const auto begun = [&] { return epoch_.load() != seen; };
@@ -160,7 +192,7 @@ void Team::serve() {
     if (stop_.load()) return;
     seen = epoch_.load();
     active_.fetch_add(1);
-    if (Job* job = job_.load()) work(*job);
+    if (Job* job = job_.load()) work(*job, member);
     if (active_.fetch_sub(1) == 1 && caller_sleeps_.load()) {
       { const std::lock_guard lock(mutex_); }
       ended_.notify_all();

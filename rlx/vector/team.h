@@ -43,9 +43,9 @@ class Team {
   int threads() const { return threads_; }
 
   // body(begin, end) for ranges that make up [0, count), each of `grain` or more but the last, in
-  // any order and at the same time. Work of at most one grain, and what is called from a body of a
-  // team, stays on the caller. The first exception of a body is thrown here; ranges not begun by
-  // then are left out. Runs of several threads take turns.
+  // any order and at the same time, a part of it mostly on the same thread. Work of at most one
+  // grain, and what is called from a body of a team, stays on the caller. The first exception of a
+  // body is thrown here; ranges not begun by then are left out. Runs of several threads take turns.
   template <class Body>
   void run(int64_t count, int64_t grain, const Body& body) {
     run_ranges(
@@ -81,8 +81,8 @@ class Team {
   static bool is_inside();
   void run_ranges(int64_t count, int64_t grain, Ranges ranges, const void* context);
   void start_threads();
-  void serve();
-  static void work(Job& job);
+  void serve(int member);
+  static void work(Job& job, int member);
 
   const int threads_;
   std::mutex turn_;  // held by the caller whose job it is
