@@ -1,7 +1,6 @@
 #include "rlx/ops/bodies.h"
 
 #include <algorithm>
-#include <set>
 
 namespace rlx {
 
@@ -79,14 +78,17 @@ Types output_types(const Graph& body, const Types& operands) {
   return types;
 }
 
-bool has_own_symbols(const Graph& body, const Dim& dim) {
-  std::set<std::string> given;
+GivenSymbols::GivenSymbols(const Graph& body) {
   for (const Value& input : body_inputs(body))
     for (const Dim& extent : input.shape())
-      for (const std::string& symbol : extent.symbols()) given.insert(symbol);
+      if (!extent.is_number())
+        for (std::string& symbol : extent.symbols()) symbols_.insert(std::move(symbol));
+}
+bool GivenSymbols::tell(const Dim& dim) const {
+  if (dim.is_number()) return true;
   const std::vector<std::string> symbols = dim.symbols();
-  return std::any_of(symbols.begin(), symbols.end(),
-                     [&](const std::string& symbol) { return given.count(symbol) == 0; });
+  return std::all_of(symbols.begin(), symbols.end(),
+                     [&](const std::string& symbol) { return symbols_.count(symbol) != 0; });
 }
 
 void check_body_input(const std::string& op, const std::string& body, const Node& input,

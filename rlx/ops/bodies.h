@@ -2,6 +2,9 @@
 // types.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "rlx/lower/site.h"
 
 namespace rlx {
@@ -16,8 +19,15 @@ Values append_graph(const Graph& graph, const Values& inputs);
 
 // The types of a body's outputs for operands of these types. A symbol of the body's own stays.
 Types output_types(const Graph& body, const Types& operands);
-// The symbols in them that no input of the body has: extents that its data decides.
-bool has_own_symbols(const Graph& body, const Dim& dim);
+// The symbols that a body's inputs have. An extent with another one is decided by its data.
+class GivenSymbols {
+ public:
+  explicit GivenSymbols(const Graph& body);
+  bool tell(const Dim& dim) const;
+
+ private:
+  std::set<std::string> symbols_;
+};
 
 // An Error unless operand and input agree in dtype and rank.
 void check_body_input(const std::string& op, const std::string& body, const Node& input,

@@ -22,10 +22,11 @@ Types infer(const InferSite& site) {
     check_body_input("fused", "body", inputs[i].producer(), site.in(i));
     operands.push_back(site.in(i));
   }
+  const GivenSymbols given(body);
   for (const GraphOutput& output : body.outputs())
     for (const Dim& dim : output.value.shape())
-      require(!has_own_symbols(body, dim), "fused: output '", output.name, "' is ",
-              output.value.type(), ", of which the inputs do not tell ", dim);
+      require(given.tell(dim), "fused: output '", output.name, "' is ", output.value.type(),
+              ", of which the inputs do not tell ", dim);
   return output_types(body, operands);
 }
 

@@ -17,10 +17,10 @@ Types body_types(const char* name, const Graph& body, const InferSite& site) {
     operands.push_back(site.in(i + 1));
   }
   Types types = output_types(body, operands);
+  const GivenSymbols given(body);
   for (size_t i = 0; i < types.size(); ++i)
     for (size_t d = 0; d < types[i].shape.size(); ++d)
-      if (has_own_symbols(body, body.outputs()[i].value.shape()[d]))
-        types[i].shape[d] = site.fresh();
+      if (!given.tell(body.outputs()[i].value.shape()[d])) types[i].shape[d] = site.fresh();
   return types;
 }
 

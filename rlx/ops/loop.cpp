@@ -126,11 +126,11 @@ Types infer(const InferSite& site) {
     types.push_back(enters);
   }
   const Dim rows = rows_of(site, form);
+  const GivenSymbols given(form.body);
   for (size_t k = 0; k < form.stacked; ++k) {
     const TensorType& row = outputs[form.first_output() + form.carried + k];
     for (const Dim& dim : form.body.outputs()[form.first_output() + form.carried + k].value.shape())
-      require(!has_own_symbols(form.body, dim), op, ": output ", form.carried + k,
-              " of the body is ", row,
+      require(given.tell(dim), op, ": output ", form.carried + k, " of the body is ", row,
               "; it must have the same shape in every iteration to be stacked");
     types.push_back(stack_of(rows, row));
   }

@@ -112,10 +112,6 @@ void finish_row(const AttentionHead& h, float* y, float total) {
     scale_row(y, h.value_size, 1 / total);
 }
 
-struct Nothing {
-  HWY_INLINE void operator()(int64_t, int64_t) const {}
-};
-
 // The scores of a few queries, all at once, then their sums of v.
 void block(const AttentionHead& h, const float* packed, Range queries, float* scratch) {
   const int64_t row = rounded_up(h.keys), rows = queries.count();
@@ -141,7 +137,7 @@ void block(const AttentionHead& h, const float* packed, Range queries, float* sc
                .start = starts ? start.data + key : nullptr,
                .start_row = start.row,
                .columns = std::min(kPanel, h.keys - key)},
-              rows, Nothing());
+              rows);
   for (int64_t i = 0; i < rows; ++i) {
     const Range own = h.seen_by(queries.begin + i);
     float* s = scores + i * row;
@@ -167,7 +163,7 @@ void block(const AttentionHead& h, const float* packed, Range queries, float* sc
                  .start = key > seen.begin ? y : nullptr,
                  .start_row = h.y_row,
                  .columns = columns},
-                rows, Nothing());
+                rows);
       key += inner;
     } while (key < seen.end);
   }

@@ -25,18 +25,6 @@ void pack(const Matrix& b, int64_t inner, int64_t columns, Range panels, float* 
   }
 }
 
-// Asks for a share of the next panel while a tile of this one is computed.
-struct PrefetchNext {
-  const char* next;
-  int64_t bytes;
-  HWY_INLINE void operator()(int64_t tile, int64_t tiles) const {
-    if (!next) return;
-    const int64_t share = (bytes / 64 + tiles - 1) / tiles * 64;
-    const int64_t end = std::min(bytes, (tile + 1) * share);
-    for (int64_t at = tile * share; at < end; at += 64) __builtin_prefetch(next + at, 0, 2);
-  }
-};
-
 // c += sum of factor[i] * b's row i, for `count` columns.
 template <int rows>
 void add_rows(const float (&factors)[rows], const float* b, int64_t b_row, float* c,
@@ -91,26 +79,32 @@ void few_rows_across(const Product& p, Range rows, Range columns) {
   }
 }
 
-void run_block(const Product& p, Range rows, Range panels) {
+// Some panels of a block, which are finished while c is in the second cache: it is read and written
+// again for every inner block.
+void run_panels(const Product& p, Range rows, Range panels) {
   alignas(64) float own[kInnerBlock * kPanel];
   const int64_t width = (p.columns + kPanel - 1) / kPanel * kPanel;
+  const auto packed = [&](int64_t first, int64_t panel) {
+    return p.packed_b + first * width + panel * kPanel * std::min(kInnerBlock, p.inner - first);
+  };
   for (int64_t first = 0; first < p.inner; first += kInnerBlock) {
     const int64_t block = std::min(kInnerBlock, p.inner - first);
-    const bool last = first + block == p.inner;
-    int64_t finished = panels.begin;
     for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
       const int64_t column = panel * kPanel, columns = std::min(kPanel, p.columns - column);
-      const float* b = own;
-      PrefetchNext prefetch{nullptr, block * kPanel * 4};
+      const float *b = own, *next = nullptr;
       if (p.read_b) {
         p.read_b(p.read_context, {first, first + block}, {column, column + columns}, kPanel, own);
       } else if (!p.packed_b) {
         pack_panel(p.b.data + first * p.b.row + column * p.b.column, p.b.row, p.b.column, block,
                    columns, own);
       } else {
-        b = p.packed_b + first * width + column * block;
+        b = packed(first, panel);
         if (panel + 1 < panels.end)
-          prefetch.next = reinterpret_cast<const char*>(b + block * kPanel);
+          next = packed(first, panel + 1);
+        else if (first + block < p.inner)
+          next = packed(first + block, panels.begin);
+        else if (column + columns < p.columns)  // whoever has this block has the next, mostly
+          next = packed(0, panel + 1);
       }
       float* c = p.c + rows.begin * p.c_row + column;
       const float* start = p.start ? p.start + rows.begin * p.start_row + column : nullptr;
@@ -123,16 +117,22 @@ void run_block(const Product& p, Range rows, Range panels) {
                  .c_row = p.c_row,
                  .start = first ? c : start,
                  .start_row = first ? p.c_row : p.start_row,
-                 .columns = columns},
-                rows.count(), prefetch);
-      const int64_t next = column + columns, open = next - finished * kPanel;
-      const bool enough = open * rows.count() >= kFinish || panel + 1 == panels.end;
-      if (last && p.finish && enough) {
-        p.finish(p.context, rows, {finished * kPanel, next});
-        finished = panel + 1;
-      }
+                 .columns = columns,
+                 .next = reinterpret_cast<const char*>(next),
+                 .next_lines = next ? block * kPanel * 4 / kLine : 0},
+                rows.count());
     }
   }
+  if (p.finish)
+    p.finish(p.context, rows, {panels.begin * kPanel, std::min(panels.end * kPanel, p.columns)});
+}
+void run_block(const Product& p, Range rows, Range panels) {
+  const int64_t most = std::max<int64_t>(1, kFinish / (rows.count() * kPanel)),
+                groups = (panels.count() + most - 1) / most;
+  for (int64_t i = 0; i < groups; ++i)
+    run_panels(p, rows,
+               {panels.begin + panels.count() * i / groups,
+                panels.begin + panels.count() * (i + 1) / groups});
 }
 
 // The inner dimension in parts whose products are added as f64.
@@ -212,12 +212,16 @@ Blocks blocks_of(const Product& product, const Gemm& gemm, int threads) {
   constexpr int64_t kSmall = 1 << 15;  // multiply-adds that are not worth another thread
   const int64_t work = product.rows * product.columns * product.inner;
   const int64_t wanted = std::min<int64_t>(threads == 1 ? 1 : threads * 4, work / kSmall + 1);
-  // Panels first: each is packed or read by one thread only.
-  blocks.panels = std::max<int64_t>(1, (panels + wanted - 1) / wanted);
+  const int64_t tiles = (product.rows + gemm.tile_rows - 1) / gemm.tile_rows;
+  // Rows first where b is packed and each thread has enough of them to be worth reading it: what
+  // has a row next finds it in its thread's cache. Else panels, each packed or read by one thread.
+  constexpr int64_t kEnoughTiles = 8;
+  const bool by_rows = product.packed_b && wanted > 1 && tiles >= threads * kEnoughTiles;
+  const int64_t parts = by_rows ? (wanted + threads - 1) / threads : wanted;
+  blocks.panels = std::max<int64_t>(1, (panels + parts - 1) / parts);
   blocks.panel_blocks = panels == 0 ? 0 : (panels + blocks.panels - 1) / blocks.panels;
   const int64_t more =
       blocks.panel_blocks ? (wanted + blocks.panel_blocks - 1) / blocks.panel_blocks : 1;
-  const int64_t tiles = (product.rows + gemm.tile_rows - 1) / gemm.tile_rows;
   blocks.rows = std::max<int64_t>(1, (tiles + more - 1) / more) * gemm.tile_rows;
   blocks.row_blocks = (product.rows + blocks.rows - 1) / blocks.rows;
   return blocks;

@@ -66,8 +66,8 @@ void each_block(const Blocks& blocks, int64_t all_rows, int64_t all_panels, Team
                 const Run& run) {
   team.run(blocks.count(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const int64_t row = i % blocks.row_blocks * blocks.rows,
-                    panel = i / blocks.row_blocks * blocks.panels;
+      const int64_t row = i / blocks.panel_blocks * blocks.rows,
+                    panel = i % blocks.panel_blocks * blocks.panels;
       const auto least = [](int64_t a, int64_t b) { return a < b ? a : b; };
       run(Range{row, least(row + blocks.rows, all_rows)},
           Range{panel, least(panel + blocks.panels, all_panels)});

@@ -80,6 +80,22 @@ TEST(VectorGemm, EveryInstructionSetAndLayoutAgreesWithSumsOfDoubles) {
   }
 }
 
+TEST(VectorGemm, ThreadsHaveRowsOfTheirOwnWhereBIsPackedAndThereAreEnough) {
+  const Gemm functions = gemm(best_isa());
+  const float b = 0;
+  const auto blocks = [&](int64_t tiles, const float* packed) {
+    return blocks_of({.rows = tiles * functions.tile_rows,
+                      .columns = 8 * functions.panel_columns,
+                      .inner = 384,
+                      .packed_b = packed},
+                     functions, 2);
+  };
+  EXPECT_EQ(blocks(16, &b).row_blocks, 2);
+  EXPECT_EQ(blocks(16, &b).rows, 8 * functions.tile_rows);
+  EXPECT_EQ(blocks(15, &b).row_blocks, 1);
+  EXPECT_EQ(blocks(16, nullptr).row_blocks, 1);
+}
+
 struct Doubled {
   float* c;
   int64_t c_row;

@@ -14,6 +14,7 @@ namespace rlx::vector::HWY_NAMESPACE {
 constexpr int kTileRows = kRegisters == 32 ? 8 : 4, kTileVectors = 3;
 constexpr int64_t kPanel = kTileVectors * kLanes;  // columns
 constexpr int64_t kInnerBlock = 384;
+constexpr int64_t kLine = 64;  // bytes of a line of the cache
 
 struct Tile {
   int64_t inner;
@@ -25,6 +26,10 @@ struct Tile {
   const float* start;  // or null
   int64_t start_row;
   int64_t columns;  // of c that there are
+  // What will be read next, asked for little by little: many lines at once would fill the queue in
+  // which b's own lines wait.
+  const char* next = nullptr;
+  int64_t next_lines = 0;
 };
 
 template <int rows, int vectors>
@@ -61,19 +66,29 @@ HWY_NOINLINE void run_tile(const Tile& t) {
       for (int r = 0; r < rows; ++r)
         for (int v = 0; v < vectors; ++v) sums[r][v] = sums[r][v] + chain[r][v];
   }
+  constexpr int64_t kStretch = 8;
+  const bool asks = t.next_lines > 0 && t.inner > 0;
+  const int64_t stretch = asks ? kStretch : t.inner;
+  const int64_t share = asks ? (t.next_lines * kStretch + t.inner - 1) / t.inner : 0;
+  const char* next = t.next;
 #pragma GCC unroll 1
-  for (; k < t.inner; ++k, a += t.a_column, b += kPanel) {
-    F column[vectors];
+  while (k < t.inner) {
+    for (int64_t i = 0; i < share; ++i, next += kLine) __builtin_prefetch(next);
+    const int64_t end = k + stretch < t.inner ? k + stretch : t.inner;
+#pragma GCC unroll 1
+    for (; k < end; ++k, a += t.a_column, b += kPanel) {
+      F column[vectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) {
-      column[v] = load(b + v * kLanes);
-      keep_in_register(column[v]);
-    }
+      for (int v = 0; v < vectors; ++v) {
+        column[v] = load(b + v * kLanes);
+        keep_in_register(column[v]);
+      }
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) {
-      const F factor = set(a[r * a_row]);
+      for (int r = 0; r < rows; ++r) {
+        const F factor = set(a[r * a_row]);
 #pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) sums[r][v] = mul_add(factor, column[v], sums[r][v]);
+        for (int v = 0; v < vectors; ++v) sums[r][v] = mul_add(factor, column[v], sums[r][v]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -127,16 +142,18 @@ HWY_INLINE void run_tile(const Tile& tile, int64_t rows) {
 
 // One panel of b, all rows of a. Tiles are whole but the last: a tile of fewer rows has more sums
 // for each element, and where it lies must not depend on how the rows were cut.
-template <class Between>
-HWY_INLINE void run_panel(Tile tile, int64_t rows, const Between& between) {
-  const int64_t tiles = (rows + kTileRows - 1) / kTileRows;
+HWY_INLINE void run_panel(Tile tile, int64_t rows) {
+  const int64_t tiles = (rows + kTileRows - 1) / kTileRows, all = tile.next_lines;
+  const int64_t share = tiles == 0 ? 0 : (all + tiles - 1) / tiles;
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t count = i + 1 < tiles ? kTileRows : rows - i * kTileRows;
-    between(i, tiles);
+    const int64_t left = all - i * share;
+    tile.next_lines = left < 0 ? 0 : left < share ? left : share;
     run_tile(tile, count);
     tile.a += count * tile.a_row;
     tile.c += count * tile.c_row;
     tile.start += tile.start ? count * tile.start_row : 0;
+    tile.next += tile.next ? share * kLine : 0;
   }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rlx/vector/cores.h"
+#include "rlx/vector/range.h"
 
 namespace rlx::vector {
 namespace {
@@ -91,6 +92,11 @@ int64_t Shares::take(int member) {
   return -1;
 }
 
+void Shares::stop() {
+  for (int i = 0; i < shares_; ++i)
+    next_[static_cast<size_t>(i)].number = part_at(i, shares_, count_).end;
+}
+
 // Lives as long as a team does; its threads are started by the first runs that have work for them.
 class Team::Crew {
  public:
@@ -109,12 +115,12 @@ class Team::Crew {
     Ranges ranges;
     const void* context;
     int64_t count, chunk;
-    std::atomic<int64_t> next{0};
+    Shares chunks;  // what a member wrote in one job is in its cache when it reads it in the next
     std::mutex mutex = {};  // of the exception
     std::exception_ptr exception = {};
   };
   void serve(int member);
-  static void work(Job& job);
+  static void work(Job& job, int member);
 
   std::mutex turn_;  // held by the caller whose job it is
   std::vector<std::thread> workers_;
@@ -158,15 +164,16 @@ Team::Team(int threads)
 
 bool Team::is_inside() { return inside; }
 
-void Team::Crew::work(Job& job) {
+void Team::Crew::work(Job& job, int member) {
   inside = true;
   for (;;) {
-    const int64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
-    if (begin >= job.count) break;
+    const int64_t number = job.chunks.take(member);
+    if (number < 0) break;
     try {
+      const int64_t begin = number * job.chunk;
       job.ranges(job.context, begin, std::min(begin + job.chunk, job.count));
     } catch (...) {
-      job.next.store(job.count, std::memory_order_relaxed);  // what is not begun stays undone
+      job.chunks.stop();
       const std::lock_guard lock(job.mutex);
       if (!job.exception) job.exception = std::current_exception();
     }
@@ -193,14 +200,14 @@ void Team::Crew::run(int threads, int64_t count, int64_t chunk, Ranges ranges,
   while (static_cast<int>(workers_.size()) + 1 < threads)
     workers_.emplace_back(
         [this, member = static_cast<int>(workers_.size()) + 1] { serve(member); });
-  Job job{threads, ranges, context, count, chunk};
+  Job job{threads, ranges, context, count, chunk, Shares((count + chunk - 1) / chunk, threads)};
   job_.store(&job);
   epoch_.fetch_add(1);
   if (sleeping_.load() > 0) {
     { const std::lock_guard lock(mutex_); }  // whoever counted itself as asleep is waiting by now
     begun_.notify_all();
   }
-  work(job);
+  work(job, 0);
   // Nobody can begin with the job any more; wait for those who did.
   job_.store(nullptr);
   const auto done = [&] { return active_.load() == 0; };
@@ -226,7 +233,7 @@ void Team::Crew::serve(int member) {
     if (stop_.load()) return;
     seen = epoch_.load();
     active_.fetch_add(1);
-    if (Job* job = job_.load(); job && member < job->threads) work(*job);
+    if (Job* job = job_.load(); job && member < job->threads) work(*job, member);
     if (active_.fetch_sub(1) == 1 && caller_sleeps_.load()) {
       { const std::lock_guard lock(mutex_); }
       ended_.notify_all();

@@ -38,9 +38,10 @@ class Shares {
  public:
   Shares(int64_t count, int members);
   int64_t take(int member);  // -1: none is left
+  void stop();               // what was not taken stays undone
 
  private:
-  static constexpr int kMost = 16;  // shares; members beyond have one together
+  static constexpr int kMost = 32;  // shares; members beyond have one together
   struct alignas(64) Next {
     std::atomic<int64_t> number{0};
   };
@@ -57,9 +58,10 @@ class Team {
   int threads() const { return threads_; }
 
   // body(begin, end) for ranges that make up [0, count), each of `grain` or more but the last, in
-  // any order and at the same time. Work of at most one grain, and what is called from a body of a
-  // team, stays on the caller. The first exception of a body is thrown here; ranges not begun by
-  // then are left out. Runs of several threads, of this team or of others, take turns.
+  // any order and at the same time, a part of it mostly on the same thread. Work of at most one
+  // grain, and what is called from a body of a team, stays on the caller. The first exception of a
+  // body is thrown here; ranges not begun by then are left out. Runs of several threads, of this
+  // team or of others, take turns.
   template <class Body>
   void run(int64_t count, int64_t grain, const Body& body) {
     run_ranges(

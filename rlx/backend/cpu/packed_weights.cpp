@@ -5,23 +5,25 @@
 #include <tuple>
 
 #include "rlx/base/error.h"
+#include "rlx/base/large_pages.h"
 
 namespace rlx::detail {
 
-namespace {
-constexpr std::align_val_t kAlignment{64};
-}
-
 struct PackedWeights::Piece {
   explicit Piece(size_t floats) : size(floats) {
-    data = static_cast<float*>(::operator new(size * sizeof(float), kAlignment, std::nothrow));
+    const size_t bytes = size * sizeof(float);
+    data = static_cast<float*>(::operator new(bytes, alignment(), std::nothrow));
     if (!data)
-      fail(ErrorKind::out_of_memory, "the host has no ", size * sizeof(float),
-           " bytes for packed weights");
+      fail(ErrorKind::out_of_memory, "the host has no ", bytes, " bytes for packed weights");
+    ask_for_large_pages(data, bytes);
   }
-  ~Piece() { ::operator delete(data, kAlignment); }
+  ~Piece() { ::operator delete(data, alignment()); }
   Piece(const Piece&) = delete;
   Piece& operator=(const Piece&) = delete;
+
+  std::align_val_t alignment() const {
+    return std::align_val_t{size * sizeof(float) < 2 * kLargePage ? 64 : kLargePage};
+  }
 
   const size_t size;
   float* data = nullptr;
@@ -67,11 +69,13 @@ void PackedWeights::drop_expired() {
 }
 
 PackedPtr PackedWeights::allocate(int64_t floats) {
-  constexpr size_t kLine = 16, kPiece = size_t{1} << 18;
+  constexpr size_t kLine = 16, kLeast = size_t{1} << 18, kMost = size_t{1} << 23;
   const size_t size = (static_cast<size_t>(floats) + kLine - 1) / kLine * kLine;
   std::shared_ptr<Piece> piece = open_.lock();
   if (!piece || piece->size - piece->used < size)
-    open_ = piece = std::make_shared<Piece>(std::max(size, kPiece));
+    // As much again as there was, so that many weights have pages in common and few waste little.
+    open_ = piece = std::make_shared<Piece>(std::max(size, std::clamp(placed_, kLeast, kMost)));
+  placed_ += size;
   float* const data = piece->data + piece->used;
   piece->used += size;
   return {data, [piece = std::move(piece)](float*) {}};  // counted apart from its neighbours

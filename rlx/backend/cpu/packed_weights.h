@@ -61,6 +61,7 @@ class PackedWeights {
   std::map<Key, Entry> entries_;
   size_t most_ = 64;           // entries before those that nobody holds are dropped
   std::weak_ptr<Piece> open_;  // the last piece
+  size_t placed_ = 0;          // floats so far
 };
 
 }  // namespace rlx::detail
