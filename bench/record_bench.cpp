@@ -25,34 +25,34 @@ double microseconds() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
+struct Timer {
+  explicit Timer(double& to) : spent(to) {}
+  ~Timer() { spent += microseconds() - start; }
+  double& spent;
+  const double start = microseconds();
+};
+
 // Counts what is spent below it.
 class TimedGpu : public FaultyGpu {
  public:
   TimedGpu(std::shared_ptr<Gpu> gpu, double& spent)
       : FaultyGpu(std::move(gpu), std::make_shared<Fault>()), spent_(spent) {}
   void write(Buffer& buffer, uint64_t offset, std::span<const std::byte> data) override {
-    timed([&] { FaultyGpu::write(buffer, offset, data); });
+    const Timer timer(spent_);
+    FaultyGpu::write(buffer, offset, data);
   }
   Ticket submit(std::span<const Command> commands, const SubmitOptions& options,
                 Done<SubmitTimes> times) override {
-    return timed([&] { return FaultyGpu::submit(commands, options, std::move(times)); });
+    const Timer timer(spent_);
+    return FaultyGpu::submit(commands, options, std::move(times));
   }
   Ticket read(Buffer& staging, uint64_t offset, uint64_t bytes,
               Done<std::span<const std::byte>> take, std::function<void()> done) override {
-    return timed(
-        [&] { return FaultyGpu::read(staging, offset, bytes, std::move(take), std::move(done)); });
+    const Timer timer(spent_);
+    return FaultyGpu::read(staging, offset, bytes, std::move(take), std::move(done));
   }
 
  private:
-  template <class Body>
-  auto timed(const Body& body) {
-    struct Timer {
-      double& spent;
-      const double start = microseconds();
-      ~Timer() { spent += microseconds() - start; }
-    } timer{spent_};
-    return body();
-  }
   double& spent_;
 };
 
