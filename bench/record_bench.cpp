@@ -51,6 +51,14 @@ class TimedGpu : public FaultyGpu {
     const Timer timer(spent_);
     return FaultyGpu::read(staging, offset, bytes, std::move(take), std::move(done));
   }
+  Ticket finish(Done<bool> done) override {
+    const Timer timer(spent_);
+    return FaultyGpu::finish(std::move(done));
+  }
+  void poll() override {
+    const Timer timer(spent_);
+    FaultyGpu::poll();
+  }
 
  private:
   double& spent_;
