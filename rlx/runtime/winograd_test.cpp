@@ -34,8 +34,8 @@ Graph two_convolutions() {
   Value x = graph.input("x", {DType::f32, {1, kChannels, kExtent, kExtent}});
   x = conv(x, graph.weight("w", random({kChannels, kChannels, 1, 1}, 9)));
   for (const char* name : {"first", "second"}) {
-    const Value w =
-        graph.weight(std::string("w_") + name, random({kChannels, kChannels, 3, 3}, name[0]));
+    const Value w = graph.weight(std::string("w_") + name, random({kChannels, kChannels, 3, 3},
+                                                                  static_cast<uint32_t>(name[0])));
     x = conv(x, w, {}, {.pads = {1, 1, 1, 1}});
     graph.set_name(x, name);
   }

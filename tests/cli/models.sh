@@ -15,7 +15,7 @@ command -v node >/dev/null || { echo "node is not installed"; exit 77; }
 # their layers round, and 3e-7 of single operators.
 tolerance_of() { case $1 in ms-* | onnx-* | control) echo 1e-6 ;; *) echo 2e-5 ;; esac; }
 # On SwiftShader these take too long to be worth it.
-large=' bert-base resnet18 '
+large=' bert-base crnn resnet18 resnet18-int8 '
 # What the data decide is read back, and the sum of an i64 mask is the host's.
 hosted=' control ms-decoder-next ms-decoder-prompt '
 

@@ -28,10 +28,10 @@ class ByteConvolutionKernel : public image::CallKernel {
     vector::ByteUnfold unfold{.is_signed = x.tensor.dtype() == DType::i8,
                               .channels = w.shape[1],
                               .windows = windows_of(x.shape, w.shape, result.shape())};
-    if (unfold.inner() == 0 || count(x.shape) == 0) return false;
+    if (unfold.taps() * unfold.channels == 0 || count(x.shape) == 0) return false;
     const bool w_signed = w.tensor.dtype() == DType::i8;
     take_zeros(site, w_signed, unfold);
-    take_weights(w, w_signed, unfold.inner());
+    take_weights(w, w_signed, unfold);
     const auto* planes = reinterpret_cast<const uint8_t*>(bytes_of(x));
     int32_t* y = result.mutable_data<int32_t>().data();
     const int64_t picture = count(x.shape) / (x.shape[0] * groups), places = unfold.places();
@@ -39,8 +39,8 @@ class ByteConvolutionKernel : public image::CallKernel {
       const int64_t row = i % groups * outputs;
       vector::ByteUnfold each = unfold;
       each.planes = planes + i * picture;
-      return std::pair(
-          each, product_of(unfold.inner(), places, {row, row + outputs}, y + i * outputs * places));
+      return std::pair(each, product_of(unfold.inner(engine_->byte_gemm), places,
+                                        {row, row + outputs}, y + i * outputs * places));
     };
     const int64_t parts = x.shape[0] * groups;
     if (groups > 1)
@@ -72,7 +72,7 @@ class ByteConvolutionKernel : public image::CallKernel {
       const Tensor& tensor = site.inputs[i].tensor;
       return tensor.integer_at(tensor.count() == 1 ? 0 : at);
     };
-    unfold.padding = static_cast<uint8_t>(zero(2, 0));
+    unfold.zero = static_cast<uint8_t>(zero(2, 0));
     const int64_t padded = gemm.panels(unfold.places()) * gemm.panel_columns;
     x_zeros_.assign(static_cast<size_t>(padded),
                     static_cast<int32_t>(zero(2, 0)) + gemm.b_shift(unfold.is_signed));
@@ -81,14 +81,17 @@ class ByteConvolutionKernel : public image::CallKernel {
       w_zeros_[i] = static_cast<int32_t>(zero(3, static_cast<int64_t>(i))) + gemm.a_shift(w_signed);
   }
 
-  void take_weights(const Argument& w, bool is_signed, int64_t inner) {
+  void take_weights(const Argument& w, bool is_signed, const vector::ByteUnfold& unfold) {
     if (keeps_w_ && w.tensor.mark() == mark_) return;
     const vector::ByteGemm& gemm = engine_->byte_gemm;
     const int64_t rows = w.shape[0];
-    weights_.resize(static_cast<size_t>(rows * gemm.words(inner)));
+    weights_.resize(static_cast<size_t>(rows * gemm.words(unfold.inner(gemm))));
     weight_sums_.resize(static_cast<size_t>(rows));
-    gemm.take_rows({bytes_of(w), is_signed, inner, 1}, inner, {0, rows}, weights_.data(),
-                   weight_sums_.data());
+    engine_->team.run(rows, CpuEngine::kGrain / (w.tensor.count() / rows) + 1,
+                      [&](int64_t begin, int64_t end) {
+                        vector::take_taps(unfold, gemm, bytes_of(w), is_signed, {begin, end},
+                                          weights_.data(), weight_sums_.data());
+                      });
     mark_ = keeps_w_ ? w.tensor.mark() : Tensor::Mark();
   }
 
@@ -107,16 +110,20 @@ class ByteConvolutionKernel : public image::CallKernel {
             .c_row = places};
   }
 
-  // Threads share the panels of a picture, then blocks of the product.
+  // Threads share the rows of a picture, then the panels, then blocks of the product.
   void by_panels(const vector::ByteUnfold& unfold, vector::ByteProduct product) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const int64_t panels = gemm.panels(product.columns);
-    reserve(1, product);
+    reserve(1, unfold, product);
+    const auto grain = [](int64_t bytes) { return CpuEngine::kGrain * 4 / (bytes + 1) + 1; };
     engine_->team.run(
-        panels, CpuEngine::kGrain / (gemm.panel_columns * product.inner) + 1,
-        [&](int64_t begin, int64_t end) {
-          vector::pack_unfolded(unfold, gemm, {begin, end}, packed_.data(), sums_.data());
+        unfold.rows(), grain(unfold.pixels() * unfold.channels), [&](int64_t begin, int64_t end) {
+          vector::take_picture(unfold, gemm, {begin, end}, words_.data(), pixel_sums_.data());
         });
+    engine_->team.run(gemm.panels(product.columns), grain(gemm.panel_columns * product.inner),
+                      [&](int64_t begin, int64_t end) {
+                        vector::pack_unfolded(unfold, gemm, words_.data(), pixel_sums_.data(),
+                                              {begin, end}, packed_.data(), sums_.data());
+                      });
     product.b = packed_.data();
     product.b_sums = sums_.data();
     vector::multiply(product, gemm, engine_->team);
@@ -127,28 +134,32 @@ class ByteConvolutionKernel : public image::CallKernel {
   void by_parts(int64_t parts, const Part& part) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
     const int threads = engine_->team.threads();
-    reserve(threads, part(0).second);
-    const size_t words = packed_.size() / static_cast<size_t>(threads),
-                 columns = sums_.size() / static_cast<size_t>(threads);
+    reserve(threads, part(0).first, part(0).second);
+    const auto share = [&](auto& all, size_t member) {
+      return all.data() + all.size() / static_cast<size_t>(threads) * member;
+    };
     vector::Shares shares(parts, threads);
     engine_->team.region([&](int member, int /*members*/, vector::Barrier& /*barrier*/) {
       const auto own = static_cast<size_t>(member);
       for (int64_t i = shares.take(member); i >= 0; i = shares.take(member)) {
         auto [unfold, product] = part(i);
         const vector::Range panels{0, gemm.panels(product.columns)};
-        uint32_t* packed = packed_.data() + own * words;
-        int32_t* sums = sums_.data() + own * columns;
-        vector::pack_unfolded(unfold, gemm, panels, packed, sums);
-        product.b = packed;
-        product.b_sums = sums;
+        vector::take_picture(unfold, gemm, {0, unfold.rows()}, share(words_, own),
+                             share(pixel_sums_, own));
+        vector::pack_unfolded(unfold, gemm, share(words_, own), share(pixel_sums_, own), panels,
+                              share(packed_, own), share(sums_, own));
+        product.b = share(packed_, own);
+        product.b_sums = share(sums_, own);
         gemm.run(product, {0, product.rows}, panels);
       }
     });
   }
 
-  void reserve(int threads, const vector::ByteProduct& product) {
+  void reserve(int threads, const vector::ByteUnfold& unfold, const vector::ByteProduct& product) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
     const auto each = static_cast<size_t>(threads);
+    words_.resize(each * static_cast<size_t>(unfold.words(gemm)));
+    pixel_sums_.resize(each * static_cast<size_t>(unfold.rows() * unfold.pixels()));
     packed_.resize(each * static_cast<size_t>(gemm.packed_words(product.inner, product.columns)));
     sums_.resize(each * static_cast<size_t>(gemm.panels(product.columns) * gemm.panel_columns));
   }
@@ -157,8 +168,8 @@ class ByteConvolutionKernel : public image::CallKernel {
   const Attrs& attrs_;
   const bool keeps_w_;
   std::optional<ConvolutionWindow> window_;
-  std::vector<uint32_t> weights_, packed_;
-  std::vector<int32_t> weight_sums_, sums_, x_zeros_, w_zeros_;
+  std::vector<uint32_t> weights_, words_, packed_;
+  std::vector<int32_t> weight_sums_, pixel_sums_, sums_, x_zeros_, w_zeros_;
   Tensor::Mark mark_;  // of the weights that are packed
 };
 
