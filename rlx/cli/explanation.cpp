@@ -84,6 +84,16 @@ int64_t unfused_bytes(const Node& node, const Work& work, const SymbolValues& sy
   return bytes;
 }
 
+// Bytes of operands that a node, or those of its group, does not read.
+int64_t spared_of(const Graph& graph, const Node& node, const SymbolValues& symbols) {
+  const Graph* body = is_group(node) ? body_of(node) : nullptr;
+  if (!body) return spared_bytes(graph, node, symbols);
+  int64_t bytes = 0;
+  const SymbolValues inside = all_symbols(*body, symbols);
+  for (const Node& each : body->nodes()) bytes += spared_bytes(*body, each, inside);
+  return bytes;
+}
+
 // Jumps and bindings take none, nor does a copy to where the elements are already.
 bool takes_time(const image::Step& step, const image::Image& image) {
   if (const auto* copy = std::get_if<image::Copy>(&step.what)) {
@@ -179,6 +189,11 @@ class StepExplainer {
     const Node& node = found_.after.node(explained.outer);
     const Work work = work_of(found_.after, node, found_.symbols);
     explained.work.flops = work.flops;
+    if (const int64_t spared = spared_of(found_.after, node, found_.symbols);
+        spared < explained.work.read) {
+      explained.work.read -= spared;
+      explained.unfused_bytes -= spared;
+    }
     if (is_group(node)) explained.unfused_bytes = unfused_bytes(node, work, found_.symbols);
   }
 

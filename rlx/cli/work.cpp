@@ -1,6 +1,8 @@
 #include "rlx/cli/work.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace rlx::cli {
 namespace {
@@ -59,20 +61,46 @@ double recurrent(const Site& site) {
 
 // Ops whose work is not one operation an element.
 double (*heavy(const std::string& op))(const Site&) {
-  static const std::map<std::string, double (*)(const Site&)> table{{"matmul", product},
-                                                                    {"linear", product},
-                                                                    {"matmul_integer", product},
-                                                                    {"quantised_matmul", product},
-                                                                    {"grouped_matmul", product},
-                                                                    {"conv", convolution},
-                                                                    {"conv_integer", convolution},
-                                                                    {"conv_transpose", transposed},
-                                                                    {"attention", attention},
-                                                                    {"rnn", recurrent},
-                                                                    {"gru", recurrent},
-                                                                    {"lstm", recurrent}};
+  static const std::map<std::string, double (*)(const Site&)> table{
+      {"matmul", product},
+      {"linear", product},
+      {"matmul_integer", product},
+      {"quantised_matmul", product},
+      {"grouped_matmul", product},
+      {"quantised_grouped_matmul", product},
+      {"conv", convolution},
+      {"conv_integer", convolution},
+      {"conv_transpose", transposed},
+      {"attention", attention},
+      {"rnn", recurrent},
+      {"gru", recurrent},
+      {"lstm", recurrent}};
   const auto found = table.find(op);
   return found == table.end() ? nullptr : found->second;
+}
+
+// Ops whose operand 1 is the weights of experts [E, ..] and operand 2 names one for each row.
+bool has_experts(const std::string& op) {
+  static const std::set<std::string> table{"grouped_matmul", "quantised_grouped_matmul"};
+  return table.count(op) != 0;
+}
+
+// Bytes of operand i: of experts no more than rows can name.
+int64_t read_of(const Site& site, size_t i) {
+  const int64_t all = bytes_of_type(site.node.inputs[i].type(), site.symbols);
+  if (i != 1 || !has_experts(site.node.op->name)) return all;
+  return static_cast<int64_t>(static_cast<double>(all) *
+                              std::min(1.0, site.in(2) / std::max(site.first(1), 1.0)));
+}
+
+// Bytes of a source that its readers want: of one that nobody reads, all of it.
+int64_t read_of(const Graph& graph, const Node& source, const SymbolValues& symbols) {
+  int64_t most = -1;
+  for (const Node& reader : graph.nodes())
+    for (size_t i = 0; i < reader.inputs.size(); ++i)
+      if (reader.inputs[i].present() && &reader.inputs[i].producer() == &source)
+        most = std::max(most, read_of(Site{graph, reader, symbols}, i));
+  return most < 0 ? bytes_of_type(source.types[0], symbols) : most;
 }
 
 // Elements stay what they are, or are shape arithmetic.
@@ -102,17 +130,25 @@ int64_t bytes_of_type(const TensorType& type, const SymbolValues& symbols) {
   return static_cast<int64_t>(count_of(type.shape, symbols)) * bytes_of(type.dtype);
 }
 
+int64_t spared_bytes(const Graph& graph, const Node& node, const SymbolValues& symbols) {
+  const Site site{graph, node, symbols};
+  int64_t spared = 0;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (site.has(i)) spared += bytes_of_type(node.inputs[i].type(), symbols) - read_of(site, i);
+  return spared;
+}
+
 Work work_of(const Graph& graph, const Node& node, const SymbolValues& symbols) {
   Work work;
   if (is_source(node)) return work;
-  for (const Value input : node.inputs)
-    if (input.present()) work.read += bytes_of_type(input.type(), symbols);
+  const Site site{graph, node, symbols};
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    if (site.has(i)) work.read += read_of(site, i);
   for (const TensorType& type : node.types) work.written += bytes_of_type(type, symbols);
   for (const auto& [name, attr] : node.attrs)
     if (const auto* body = std::get_if<GraphPtr>(&attr.variant()))
       work.flops = std::max(work.flops, work_of(**body, all_symbols(**body, symbols)).flops);
   if (has_body(node)) return work;
-  const Site site{graph, node, symbols};
   if (const auto count = heavy(node.op->name)) {
     work.flops = count(site);
   } else if (!moves_only(node)) {
@@ -126,7 +162,8 @@ Work work_of(const Graph& graph, const SymbolValues& symbols) {
   Work all;
   for (const Node& node : graph.nodes()) {
     if (is_input(node) || is_weight(node) || is_constant(node))
-      all.read += bytes_of_type(node.types[0], symbols);
+      all.read +=
+          is_weight(node) ? read_of(graph, node, symbols) : bytes_of_type(node.types[0], symbols);
     all.flops += work_of(graph, node, symbols).flops;
   }
   for (const GraphOutput& output : graph.outputs())

@@ -17,9 +17,12 @@ struct Work {
 SymbolValues all_symbols(const Graph& graph, SymbolValues symbols);
 int64_t bytes_of_type(const TensorType& type, const SymbolValues& symbols);
 
+// Bytes of a node's operands that it does not read: of experts that no row can name.
+int64_t spared_bytes(const Graph& graph, const Node& node, const SymbolValues& symbols);
 // Of one node, with what its bodies do; of two branches the one that is more.
 Work work_of(const Graph& graph, const Node& node, const SymbolValues& symbols);
-// Of a run: all its arithmetic, and each input, weight and output once.
+// Of a run: all its arithmetic, and each input, weight and output once; of experts those that rows
+// can name.
 Work work_of(const Graph& graph, const SymbolValues& symbols);
 
 }  // namespace rlx::cli

@@ -3,6 +3,7 @@
 
 #include "rlx/conformance/test_devices.h"
 #include "rlx/ops/ops_blocks.h"
+#include "rlx/ops/ops_experts.h"
 #include "rlx/ops/ops_linear.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
@@ -51,6 +52,33 @@ TEST(QuantisedGroupedMatmul, FlagsAnExpertOutOfRangeOnEveryDevice) {
       EXPECT_NE(run(-1).find("out of range"), std::string::npos);
       EXPECT_EQ(run(1), "");
     }
+}
+
+// Rows are sorted by the expert that they name before any is computed.
+TEST(MixtureOfExperts, FlagsAnExpertOutOfRangeOnEveryDevice) {
+  Graph graph;
+  const Gate gate{graph.input("indices", i32({5, 2})), graph.input("weights", f32({5, 2}))};
+  graph.output("y", mixture_of_experts(graph.input("x", f32({5, 3})), gate,
+                                       {.up = graph.input("up", f32({4, 3, 6})),
+                                        .down = graph.input("down", f32({4, 6, 3}))}));
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const Program program = compile(graph, {.device = device});
+    const auto run = [&](int64_t one) {
+      Tensor indices(DType::i32, {5, 2});
+      indices.set_integer(3, one);
+      return error_of([&] {
+        program.run({{"indices", indices},
+                     {"weights", Tensor(DType::f32, {5, 2})},
+                     {"x", Tensor(DType::f32, {5, 3})},
+                     {"up", Tensor(DType::f32, {4, 3, 6})},
+                     {"down", Tensor(DType::f32, {4, 6, 3})}});
+      });
+    };
+    EXPECT_NE(run(4).find("grouped_matmul"), std::string::npos);
+    EXPECT_NE(run(-1).find("out of range"), std::string::npos);
+    EXPECT_EQ(run(3), "");
+  }
 }
 
 }  // namespace

@@ -37,6 +37,18 @@ claim "a symbol that nobody binds is named" 0 'with 1 for n: add --bind n=NUMBER
 claim "a pass that is none is refused" 1 "^rlx: there is no pass 'fly'" -- explain gelu.rlx --disable-pass fly
 
 sed 's/@"bell2"/@"<\/script><b>bell2"/' gelu.rlx >named.rlx
+# Two rows name two experts at most.
+cat >experts.rlx <<'END'
+rlx 1
+%0 = input @"x" : f32[2, 8]
+%1 = input @"w" : f32[64, 8, 16]
+%2 = input @"expert" : i32[2]
+%3 = grouped_matmul %0, %1, %2 @"named" : f32[2, 16]
+output "y" %3
+END
+claim "of experts those are counted that rows can name" 0 'named .*1\.10 kB +128 B' 'as it is: +1\.10 kB read' -- \
+  explain experts.rlx
+
 claim "a page is written" 0 -- explain named.rlx --bind n=4 --html page.html
 holds "which asks nothing of the network" bash -c '! grep -qE "(src|href)=|https?://|@import|fetch\(" page.html'
 holds "and whose data end no script" test "$(grep -o '</script>' page.html | wc -l)" = 1

@@ -6,6 +6,7 @@
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/backend/cpu/fast_elementwise.h"
 #include "rlx/backend/cpu/fast_fft.h"
+#include "rlx/backend/cpu/fast_groups.h"
 #include "rlx/backend/cpu/fast_halves.h"
 #include "rlx/backend/cpu/fast_nearest.h"
 #include "rlx/backend/cpu/fast_pictures.h"
@@ -160,6 +161,10 @@ Kernel block_product(const image::Call& call, const image::Image& /*image*/,
                      const CpuEnginePtr& engine) {
   return block_product_kernel(engine, call.attrs, grouped);
 }
+Kernel grouped_product(const image::Call& /*call*/, const image::Image& /*image*/,
+                       const CpuEnginePtr& engine) {
+  return grouped_product_kernel(engine);
+}
 Kernel block_gather(const image::Call& call, const image::Image& /*image*/,
                     const CpuEnginePtr& engine) {
   return block_gather_kernel(engine, call.attrs);
@@ -189,6 +194,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"gather", gather},
     {"gelu", unary<&Elementwise::gelu>},
     {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
+    {"grouped_matmul", grouped_product},
     {"l1", reduction<Fold::l1>},
     {"l2", reduction<Fold::l2>},
     {"layer_norm", norm<true>},
