@@ -1,6 +1,7 @@
-// Rows for pictures and boxes: grid_sample, roi_align, non_max_suppression.
+// Rows for pictures and boxes: grid_sample, roi_align, deform_conv, non_max_suppression.
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_vision.h"
 
@@ -126,6 +127,38 @@ std::vector<OpCase> roi_align_rows() {
   return cases;
 }
 
+std::vector<OpCase> deform_conv_rows() {
+  const auto row = [](std::vector<CaseInput> inputs, const char* why, int64_t terms,
+                      const DeformConvOptions& options, SymbolValues symbols = {}) {
+    OpCase made{"deform_conv", std::move(inputs), {}, why, terms};
+    made.symbols = std::move(symbols);
+    made.compose = [options](const Values& in) -> Values {
+      DeformConvOptions given = options;
+      if (in.size() > 4) given.mask = in[4];
+      return {deform_conv(in[0], in[1], in[2], in.size() > 3 ? in[3] : Value{}, given)};
+    };
+    return made;
+  };
+  const CaseInput x = normal(f32({2, 4, 5, 6})), w = normal(f32({3, 4, 3, 3})),
+                  b = normal(f32({3}));
+  return {
+      row({x, w, normal(f32({2, 18, 3, 4}))}, "offsets alone", 36, {}),
+      row({x, w, normal(f32({2, 18, 3, 4})), b, positive(f32({2, 9, 3, 4}))}, "a bias and a mask",
+          36, {}),
+      row({x, normal(f32({6, 2, 3, 2})), normal(f32({2, 24, 3, 3}))}, "strides, dilations and pads",
+          12,
+          {.strides = {2, 3},
+           .dilations = {2, 1},
+           .pads = {2, 1, 2, 2},
+           .groups = 2,
+           .offset_groups = 2}),
+      row({normal(f16({1, 2, 4, 4})), normal(f16({2, 2, 2, 2})), normal(f16({1, 8, 3, 3}))}, "f16",
+          8, {}),
+      row({normal(f32({"n", 2, "h", 5})), normal(f32({2, 2, 1, 3})), normal(f32({"n", 6, "h", 3}))},
+          "symbolic extents", 6, {}, {{"n", 2}, {"h", 4}}),
+  };
+}
+
 std::vector<OpCase> suppression_rows() {
   const auto number = [](DType dtype, double value) {
     return given(Tensor::of(dtype, {1}, {value}));
@@ -174,7 +207,8 @@ std::vector<OpCase> suppression_rows() {
 
 std::vector<OpCase> vision_cases() {
   std::vector<OpCase> all;
-  for (const auto& cases : {grid_sample_rows(), roi_align_rows(), suppression_rows()})
+  for (const auto& cases :
+       {grid_sample_rows(), roi_align_rows(), deform_conv_rows(), suppression_rows()})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }

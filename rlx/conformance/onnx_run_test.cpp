@@ -10,14 +10,15 @@
 namespace rlx::onnx {
 namespace {
 
+constexpr int kInt32Type = 6;
+
 Tensor numbers(const Shape& shape) {
   Tensor tensor(DType::f32, shape);
   for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i % 7) - 2);
   return tensor;
 }
 
-void expect_runs(const std::string& bytes, const TensorMap& inputs) {
-  const rlx::Graph graph = import_bytes(bytes);
+void expect_runs(const rlx::Graph& graph, const TensorMap& inputs, double tolerance = 1e-5) {
   const TensorMap expected = evaluate(graph, inputs).outputs;
   for (const Device& device : test_devices()) {
     SCOPED_TRACE(device.name());
@@ -26,9 +27,13 @@ void expect_runs(const std::string& bytes, const TensorMap& inputs) {
     for (const auto& [name, tensor] : expected) {
       ASSERT_EQ(outputs.at(name).shape(), tensor.shape()) << name;
       for (int64_t i = 0; i < tensor.count(); ++i)
-        EXPECT_NEAR(outputs.at(name).at(i), tensor.at(i), 1e-5) << name;
+        EXPECT_NEAR(outputs.at(name).at(i), tensor.at(i), tolerance) << name;
     }
   }
+}
+
+void expect_runs(const std::string& bytes, const TensorMap& inputs) {
+  expect_runs(import_bytes(bytes), inputs);
 }
 
 TEST(OnnxRuns, ASymbolThatARunNeverTells) {
@@ -148,6 +153,59 @@ TEST(OnnxRuns, AValueIsCarriedAndAppended) {
                         {value_info("x", {"t", "b"}), value_info("h0", {"b"})},
                         {value_info("y", {}), value_info("last", {})}}),
               {{"x", numbers({5, 3})}, {"h0", numbers({3})}});
+}
+
+// A model of one node of com.microsoft, whose inputs are x0, x1 and so on.
+rlx::Graph microsoft(const std::string& op, const Types& types,
+                     const std::vector<std::pair<std::string, int64_t>>& attributes) {
+  Model model;
+  model.opsets = {{"", 17}, {"com.microsoft", 1}};
+  Node node{op, "com.microsoft", "node", {}, {"y"}, {}};
+  for (const auto& [name, value] : attributes) {
+    Attribute attribute{name, ""};
+    attribute.i = value;
+    node.attributes.push_back(attribute);
+  }
+  for (size_t i = 0; i < types.size(); ++i) {
+    TypeInfo info{TypeInfo::Kind::tensor, is_float(types[i].dtype) ? kFloatType : kInt32Type,
+                  std::vector<DimInfo>{}};
+    for (const Dim& dim : types[i].shape) info.shape->push_back({dim.number()});
+    model.graph.inputs.push_back({text("x", i), info});
+    node.inputs.push_back(text("x", i));
+  }
+  model.graph.nodes.push_back(node);
+  model.graph.outputs.push_back({"y", {}});
+  return import_model(model);
+}
+
+// How many keys count, from where to where, and how many there were are values of a run. Nothing is
+// read where they point to: whatever they say, devices agree with the reference.
+TEST(OnnxRuns, LengthsAndMasksMayBeAnyNumbers) {
+  constexpr int64_t kNumbers[] = {-1, 0, 100, INT32_MIN, INT32_MAX};
+  const auto run = [](const rlx::Graph& graph, const Types& types, size_t hostile, int64_t number) {
+    TensorMap inputs;
+    for (size_t i = 0; i < types.size(); ++i) {
+      const Shape shape = concrete(types[i].shape);
+      Tensor tensor(types[i].dtype, shape);
+      for (int64_t k = 0; k < tensor.count(); ++k)
+        is_float(types[i].dtype) ? tensor.set(k, static_cast<double>(k % 7) * 0.1 - 0.3)
+                                 : tensor.set_integer(k, i == hostile && k == 0 ? number : 3);
+      inputs[text("x", i)] = tensor;
+    }
+    SCOPED_TRACE(number);
+    constexpr double kUlpOfMasked = 1e-3;  // of scores that a mask has lowered by 10,000
+    expect_runs(graph, inputs, kUlpOfMasked);
+  };
+  for (const Dims& mask : {Dims{2}, Dims{4}, Dims{2, 3}, Dims{2, 3, 3}}) {
+    const Types types{f32({2, 3, 4}), f32({4, 12}), f32({12}), i32(mask)};
+    const rlx::Graph graph = microsoft("Attention", types, {{"num_heads", 2}});
+    for (const int64_t number : kNumbers) run(graph, types, 3, number);
+  }
+  const Types types{f32({2, 1, 16}),   f32({2, 1, 8}), f32({2, 1, 8}), f32({2, 2, 4, 4}),
+                    f32({2, 2, 4, 4}), i32({2}),       i32({})};
+  const rlx::Graph graph =
+      microsoft("GroupQueryAttention", types, {{"num_heads", 4}, {"kv_num_heads", 2}});
+  for (const int64_t number : kNumbers) run(graph, types, 5, number);
 }
 
 }  // namespace

@@ -113,6 +113,15 @@ const Tensor* initial_of(const Node& node) {
   return is_state(node) ? node.attrs.find<Tensor>("value") : nullptr;
 }
 
+namespace {
+
+GraphData& made(const Shared<GraphData>& data) {
+  if (!data) fail(ErrorKind::invalid_input, "graph: it was moved, there is nothing in it");
+  return *data;
+}
+
+}  // namespace
+
 Graph::Graph() : data_(std::make_unique<GraphData>()) {}
 Graph::Graph(Graph&& other) noexcept = default;
 Graph& Graph::operator=(Graph&& other) noexcept = default;
@@ -137,7 +146,7 @@ void skip_fresh_symbol(GraphData& graph, std::string_view symbol) {
 
 Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& attrs,
                         const std::string& name) {
-  check_room(*data_);
+  check_room(made(data_));
   Node node{static_op(op), {}, attrs, {type}, name};
   if (const Tensor* value = tensor_of(node)) {
     require(value->type() == type, op.name, " '", name, "': its tensor is ", value->type(),
@@ -149,16 +158,16 @@ Value Graph::add_source(const OpDef& op, const TensorType& type, const Attrs& at
           initial ? initial->type() : type, ", not as ", type);
   require(!is_constant(node) || tensor_of(node), "constant '", name, "': has no value");
   if (is_constant(node)) {
-    if (node.name.empty()) node.name = text("constant_", data_->nodes.size());
+    if (node.name.empty()) node.name = text("constant_", made(data_).nodes.size());
   } else {
-    take_name(*data_, op, name);
+    take_name(made(data_), op, name);
   }
   // A source may use names that we would give: ours are then others.
   for (const Dim& dim : type.shape)
-    for (const std::string& symbol : dim.symbols()) skip_fresh_symbol(*data_, symbol);
+    for (const std::string& symbol : dim.symbols()) skip_fresh_symbol(made(data_), symbol);
   if (node.host_values.empty()) node.host_values.resize(1);
-  data_->nodes.push_back(std::move(node));
-  return value(static_cast<int>(data_->nodes.size()) - 1);
+  made(data_).nodes.push_back(std::move(node));
+  return value(static_cast<int>(made(data_).nodes.size()) - 1);
 }
 
 Value Graph::input(const std::string& name, const TensorType& type) {
@@ -184,11 +193,11 @@ Value Graph::state(const std::string& name, const Tensor& initial) {
 }
 
 Value Graph::turn_into_state(const std::string& weight) {
-  for (size_t at = 0; at < data_->nodes.size(); ++at) {
-    Node& node = data_->nodes[at];
+  for (size_t at = 0; at < made(data_).nodes.size(); ++at) {
+    Node& node = made(data_).nodes[at];
     if (!is_weight(node) || node.name != weight) continue;
-    take_name(*data_, state_op(), weight);
-    data_->source_names.erase({&weight_op(), weight});
+    take_name(made(data_), state_op(), weight);
+    made(data_).source_names.erase({&weight_op(), weight});
     node.op = static_op(state_op());
     return value(static_cast<int>(at));
   }
@@ -196,54 +205,54 @@ Value Graph::turn_into_state(const std::string& weight) {
 }
 
 void Graph::replace_uses(Value old, Value replacement) {
-  require(old.graph == data_.get() && replacement.graph == data_.get(),
+  require(old.graph == &made(data_) && replacement.graph == &made(data_),
           "replace_uses: a value is of another graph");
   require(old.type() == replacement.type(), "replace_uses: '", old.producer().name, "' is ",
           old.type(), ", its replacement ", replacement.type());
   const auto change = [&](Value& value) {
     if (value == old) value = replacement;
   };
-  for (size_t at = 0; at < data_->nodes.size(); ++at) {
-    Node& node = data_->nodes[at];
+  for (size_t at = 0; at < made(data_).nodes.size(); ++at) {
+    Node& node = made(data_).nodes[at];
     if (static_cast<int>(at) == replacement.node) continue;  // it may be made of the old value
     const bool reads = std::count(node.inputs.begin(), node.inputs.end(), old) != 0;
     if (!reads) continue;
     if (static_cast<int>(at) < replacement.node) {
       // What the replacement is computed from keeps the old value.
-      require(depends_on(*data_, replacement.node, static_cast<int>(at)), "replace_uses: node '",
-              node.name, "' comes before the replacement");
+      require(depends_on(made(data_), replacement.node, static_cast<int>(at)),
+              "replace_uses: node '", node.name, "' comes before the replacement");
       continue;
     }
     for (Value& input : node.inputs) change(input);
   }
-  for (GraphOutput& output : data_->outputs) change(output.value);
-  for (StateUpdate& update : data_->updates) change(update.next);
-  for (Node& node : data_->nodes) node.known.reset();
+  for (GraphOutput& output : made(data_).outputs) change(output.value);
+  for (StateUpdate& update : made(data_).updates) change(update.next);
+  for (Node& node : made(data_).nodes) node.known.reset();
 }
 
 void Graph::update(Value state, Value next) {
-  require(state.graph == data_.get() && next.graph == data_.get(),
+  require(state.graph == &made(data_) && next.graph == &made(data_),
           "update: a value is of another graph");
   require(is_state(state.producer()), "update: '", state.producer().name, "' is not a state");
   require(state.type() == next.type(), "update: state '", state.producer().name, "' is ",
           state.type(), ", its next value is ", next.type());
-  require(data_->updated_states.insert(state.node).second, "update: state '", state.producer().name,
-          "' is updated twice");
-  data_->updates.push_back({state, next});
+  require(made(data_).updated_states.insert(state.node).second, "update: state '",
+          state.producer().name, "' is updated twice");
+  made(data_).updates.push_back({state, next});
 }
 
 void Graph::output(const std::string& name, Value value) {
-  require(value.graph == data_.get(), "output '", name, "': the value is of another graph");
+  require(value.graph == &made(data_), "output '", name, "': the value is of another graph");
   require(!name.empty(), "output: needs a name");
-  require(data_->output_names.insert(name).second, "output: there is one named '", name,
+  require(made(data_).output_names.insert(name).second, "output: there is one named '", name,
           "' already");
-  data_->outputs.push_back({name, value});
+  made(data_).outputs.push_back({name, value});
 }
 
 Dim Graph::symbol(const std::string& name, int64_t max, int64_t min) {
   Dim dim(name);
   require(0 <= min && min <= max, "symbol '", name, "': cannot lie in ", min, "..", max);
-  const auto [at, added] = data_->symbols.emplace(name, Interval{min, max});
+  const auto [at, added] = made(data_).symbols.emplace(name, Interval{min, max});
   require(added || (at->second.low == min && at->second.high == max), "symbol '", name,
           "' has been given other bounds");
   return dim;
@@ -311,28 +320,29 @@ Value constant_beside(Value value, const Tensor& tensor) {
 }
 
 Value Graph::add(OpRef op, const Values& inputs, const Attrs& attrs, const std::string& name) {
-  return append(*data_, std::move(op), inputs, attrs, name);
+  return append(made(data_), std::move(op), inputs, attrs, name);
 }
 
 Value Value::apply(const OpDef& op, const Values& inputs, const Attrs& attrs) const {
+  require(present(), op.name, ": the first operand is absent");
   return append(*graph, static_op(op), inputs, attrs, "");
 }
 
 void Graph::set_name(Value value, const std::string& name) {
-  Node& node = data_->nodes[static_cast<size_t>(value.node)];
+  Node& node = made(data_).nodes[static_cast<size_t>(value.node)];
   if (is_source(node) && !is_constant(node)) {
-    data_->source_names.erase({node.op.get(), node.name});
-    take_name(*data_, *node.op, name);
+    made(data_).source_names.erase({node.op.get(), node.name});
+    take_name(made(data_), *node.op, name);
   }
   node.name = name;
 }
 void Graph::set_origin(Value value, const std::string& origin) {
-  data_->nodes[static_cast<size_t>(value.node)].origin = origin;
+  made(data_).nodes[static_cast<size_t>(value.node)].origin = origin;
 }
 
 Graph Graph::clone() const {
   Graph copy;
-  *copy.data_ = *data_;
+  *copy.data_ = made(data_);
   const auto move = [&](Value& value) {
     if (value.present()) value.graph = copy.data_.get();
   };

@@ -19,6 +19,20 @@ TEST(Graph, ValuesOutliveAMove) {
   EXPECT_EQ(moved.nodes().size(), 3u);
 }
 
+TEST(Graph, OneThatWasMovedAndAValueThatIsAbsentAreErrors) {
+  Graph graph;
+  const Graph other = std::move(graph);
+  const std::string said = "graph: it was moved, there is nothing in it";
+  EXPECT_EQ(error_of([&] { graph.nodes(); }), said);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(error_of([&] { graph.outputs(); }), said);
+  EXPECT_EQ(error_of([&] { graph.clone(); }), said);
+  EXPECT_EQ(error_of([&] { graph.input("x", f32({2})); }), said);
+  EXPECT_EQ(error_of([&] { graph.output("y", {}); }), said);
+  EXPECT_EQ(error_of([] { Value().shape(); }), "a value is absent where one is needed");
+  EXPECT_EQ(error_of([] { relu(Value()); }), "relu: the first operand is absent");
+  EXPECT_EQ(error_of([] { Graph().value(0).type(); }), "a value is of node 0, the graph has 0");
+}
+
 TEST(Graph, ANodeHasSeveralResults) {
   Graph graph;
   const TopK top = knn(graph.input("x", f32({3, 9})), 2);

@@ -5,7 +5,23 @@
 
 namespace rlx {
 
-const Node& Value::producer() const { return graph->nodes[static_cast<size_t>(node)]; }
+namespace {
+
+const GraphData& made(const GraphData* data) {
+  if (!data) fail(ErrorKind::invalid_input, "graph: it was moved, there is nothing in it");
+  return *data;
+}
+
+}  // namespace
+
+const Node& Value::producer() const {
+  if (!graph) fail(ErrorKind::invalid_input, "a value is absent where one is needed");
+  const auto at = static_cast<size_t>(node);
+  if (at >= graph->nodes.size())
+    fail(ErrorKind::invalid_input, "a value is of node ", node, ", the graph has ",
+         graph->nodes.size());
+  return graph->nodes[at];
+}
 const TensorType& Value::type() const { return producer().types[static_cast<size_t>(result)]; }
 Value Value::apply(const OpDef& op, const Values& inputs) const { return apply(op, inputs, {}); }
 
@@ -16,10 +32,12 @@ Value Graph::add(const OpDef& op, const Values& inputs, const Attrs& attrs,
   return add(static_op(op), inputs, attrs, name);
 }
 
-const Nodes& Graph::nodes() const { return data_->nodes; }
-const Node& Graph::node(int index) const { return data_->nodes[static_cast<size_t>(index)]; }
-const std::vector<GraphOutput>& Graph::outputs() const { return data_->outputs; }
-const std::vector<StateUpdate>& Graph::updates() const { return data_->updates; }
-const std::map<std::string, Interval>& Graph::symbols() const { return data_->symbols; }
+const Nodes& Graph::nodes() const { return made(data_.get()).nodes; }
+const Node& Graph::node(int index) const {
+  return made(data_.get()).nodes[static_cast<size_t>(index)];
+}
+const std::vector<GraphOutput>& Graph::outputs() const { return made(data_.get()).outputs; }
+const std::vector<StateUpdate>& Graph::updates() const { return made(data_.get()).updates; }
+const std::map<std::string, Interval>& Graph::symbols() const { return made(data_.get()).symbols; }
 
 }  // namespace rlx

@@ -76,3 +76,32 @@ def roi_align(c, x, rois, batch_indices):
     return onnxruntime_run('RoiAlign', [x, rois, batch_indices], opset=16, mode=c.mode, output_height=c.height,
                            output_width=c.width, sampling_ratio=c.samples, spatial_scale=c.scale,
                            coordinate_transformation_mode=mode)
+
+
+@oracle('formula', 'deform_conv')
+def deform_conv(c, x, w, offset, bias=None, mask=None):
+    moved = c.row == 'strides, dilations and pads'
+    (sy, sx), (dy, dx), (top, left) = ((2, 3), (2, 1), (2, 1)) if moved else ((1, 1), (1, 1), (0, 0))
+    sets = groups = 2 if moved else 1
+    n, channels, height, width = x.shape
+    outputs, _, rows, columns = w.shape
+    y = np.zeros((n, outputs, *offset.shape[2:]))
+
+    def read(plane, a, b):
+        low = int(np.floor(a)), int(np.floor(b))
+        total = 0
+        for r in (low[0], low[0] + 1):
+            for k in (low[1], low[1] + 1):
+                if 0 <= r < height and 0 <= k < width:
+                    total += plane[r, k] * (1 - abs(a - r)) * (1 - abs(b - k))
+        return total
+
+    for i, o, oy, ox in np.ndindex(y.shape):
+        for j, ky, kx in np.ndindex(*w.shape[1:]):
+            channel = o // (outputs // groups) * (channels // groups) + j
+            tap = channel // (channels // sets) * rows * columns + ky * columns + kx
+            a = oy * sy - top + ky * dy + offset[i, 2 * tap, oy, ox]
+            b = ox * sx - left + kx * dx + offset[i, 2 * tap + 1, oy, ox]
+            weight = w[o, j, ky, kx] * (1 if mask is None else mask[i, tap, oy, ox])
+            y[i, o, oy, ox] += weight * read(x[i, channel], a, b)
+    return y if bias is None else y + bias[:, None, None]

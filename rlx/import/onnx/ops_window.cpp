@@ -48,6 +48,16 @@ Items qlinear_conv_operator(Site site) {
                        site.in(6), site.in(7), site.maybe(8), conv_options(site))};
 }
 
+Items deform_conv_operator(Site site) {
+  return {deform_conv(site.in(0), site.in(1), site.in(2), site.maybe(3),
+                      {.strides = site.ints("strides"),
+                       .dilations = site.ints("dilations"),
+                       .pads = site.ints("pads"),
+                       .groups = site.integer("group", 1),
+                       .offset_groups = site.integer("offset_group", 1),
+                       .mask = site.maybe(4)})};
+}
+
 Items conv_transpose_operator(Site site) {
   ConvTransposeOptions options = window_options<ConvTransposeOptions>(site);
   options.groups = site.integer("group", 1);
@@ -109,11 +119,17 @@ Items max_unpool_operator(Site site) {
 
 std::span<const Operator> window_operators() {
   static constexpr Operator kOperators[] = {
-      {"AveragePool", average_pool_operator}, {"Conv", conv_operator},
-      {"ConvInteger", conv_integer_operator}, {"ConvTranspose", conv_transpose_operator},
-      {"GlobalAveragePool", global_average},  {"GlobalLpPool", global_lp},
-      {"GlobalMaxPool", global_max},          {"LpPool", lp_pool_operator},
-      {"MaxPool", max_pool_operator},         {"MaxUnpool", max_unpool_operator},
+      {"AveragePool", average_pool_operator},
+      {"Conv", conv_operator},
+      {"ConvInteger", conv_integer_operator},
+      {"ConvTranspose", conv_transpose_operator},
+      {"DeformConv", deform_conv_operator},
+      {"GlobalAveragePool", global_average},
+      {"GlobalLpPool", global_lp},
+      {"GlobalMaxPool", global_max},
+      {"LpPool", lp_pool_operator},
+      {"MaxPool", max_pool_operator},
+      {"MaxUnpool", max_unpool_operator},
       {"QLinearConv", qlinear_conv_operator},
   };
   return kOperators;
