@@ -157,6 +157,15 @@ struct Computed {
   int node = -1;  // of the body
 };
 
+// Can all that an operand sees of its value be bound at once, as far as it is known?
+bool fits_whole(const Operand& operand, const DeviceTraits& traits) {
+  Dim end = operand.layout.offset + 1;
+  for (size_t d = 0; d < operand.shape.size(); ++d)
+    end = end + (operand.shape[d] - 1) * operand.layout.strides[d];
+  return !end.is_number() ||
+         bytes_of(operand.dtype, end, traits).number() <= traits.max_binding_bytes;
+}
+
 // The kernel loads element i of the operand by computing it.
 bool write_load(const LowerSite& site, const Graph& body, const Computed& computed,
                 Dispatch& dispatch, Module& module) {
@@ -172,11 +181,17 @@ bool write_load(const LowerSite& site, const Graph& body, const Computed& comput
   if (!add_all(statements, body, made_of(body, {computed.node}, -1), -1)) return false;
   const auto name = statements.name_of(body.value(computed.node), shape, false);
   if (!name) return false;
+  // What is loaded anywhere keeps its place.
+  for (const Operand& operand : module.operands)
+    std::erase_if(dispatch.in_place,
+                  [&](const InPlace& pair) { return pair.from == operand.value; });
   const auto bytes = [&](const Operand& operand) {
     return device_storage(operand.dtype, site.traits).bytes;
   };
-  for (const Operand& operand : module.operands)  // parts of x may be larger parts of it
-    if (x.window && bytes(operand) > bytes(x)) return false;
+  for (const Operand& operand : module.operands) {
+    if (!operand.window && !fits_whole(operand, site.traits)) return false;
+    if (operand.window && bytes(operand) > bytes(x)) return false;  // its parts may be too large
+  }
   const std::string type = site.compute_type(x.dtype);
   const std::string lines = text(statements.lines, "  return ", *name, ";\n}\n");
   if (x.contiguous()) {

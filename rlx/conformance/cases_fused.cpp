@@ -132,6 +132,21 @@ Values two_widths(const Values& in) {
   return {cast(cast(in[0], DType::i8), DType::i32) + cast(cast(in[0], DType::i16), DType::i32)};
 }
 
+// Rows moved down by one: where the result took the place of x, some would be read too late.
+OpCase moved_rows() {
+  OpCase row{
+      "fused", {normal(f32({70, 9}))}, {}, "a load of what the result could take the place of"};
+  row.compose = [](const Values& in) {
+    const Value x = exp(in[0]), upper = slice(x, {0}, {69}, {0});
+    Graph body;
+    const Value whole = body.input("x", x.type()), part = body.input("upper", upper.type());
+    const Value starts = body.constant(Tensor::of(DType::i64, {2}, {1, 0}));
+    body.output("y", write_slice(whole, part * part, starts));
+    return fused({x, upper}, std::move(body));
+  };
+  return row;
+}
+
 // Rows of bytes that leave their range when added.
 CaseInput large_bytes(const Dims& shape) {
   Tensor tensor(DType::i8, bound(shape, {}));
@@ -209,6 +224,7 @@ std::vector<OpCase> cases_with_loads() {
       grouped({large_bytes({5, 7}), large_bytes({7})}, "narrow integers wrap in a load", 7,
               sum_of_wrapped),
       grouped({normal(i32({5, 7}))}, "conversions to two widths", 1, two_widths),
+      moved_rows(),
   };
 }
 

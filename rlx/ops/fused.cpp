@@ -5,6 +5,7 @@
 #include "rlx/codegen/host_group.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_fused.h"
 
 namespace rlx {
@@ -48,13 +49,18 @@ Steps lower(const LowerSite& site) {
 }
 
 Gradients gradient(const GradientSite& site) {
-  const Values outputs = append_graph(*body_of(site.attrs()), site.inputs);
+  // Operands may be made of each other: the body sees each by a name of its own, so that what leads
+  // from one to another outside is not counted here.
+  Values operands;
+  for (const Value& input : site.inputs)
+    operands.push_back(is_float(input.dtype()) ? reshape(input, input.shape()) : input);
+  const Values outputs = append_graph(*body_of(site.attrs()), operands);
   Values ys, seeds, xs;
   std::vector<size_t> smooth;
   for (size_t r = 0; r < outputs.size(); ++r)
     if (site.result_gradients[r]) ys.push_back(outputs[r]), seeds.push_back(site.dy(r));
   for (size_t i = 0; i < site.inputs.size(); ++i)
-    if (is_float(site.inputs[i].dtype())) smooth.push_back(i), xs.push_back(site.inputs[i]);
+    if (is_float(site.inputs[i].dtype())) smooth.push_back(i), xs.push_back(operands[i]);
   Gradients gradients(site.inputs.size());
   if (xs.empty()) return gradients;
   const Values dxs = site.sweep(ys, seeds, xs);
