@@ -14,9 +14,7 @@ namespace {
 
 #if defined(RLX_HIGHWAY) && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
 
-constexpr int64_t kUnit = 32;  // elements of x that share a step
-// Elements whose scales are made at a time, and the most groups that they are.
-constexpr int64_t kStretch = 4096, kGroups = kStretch / 16 + 16;
+constexpr int64_t kAhead = 512;  // bytes that are asked for before they are read
 
 // ---- Rows of x ----
 
@@ -34,7 +32,7 @@ HWY_INLINE int exponent_above(float x) {
 }
 
 // Rounded to steps of a power of two, so that few-bit numbers stay what they are.
-bool take_unit(const float* x, int64_t unit, int64_t group, WholeRow& to) {
+bool take_unit(const float* x, int32_t* whole, float& step) {
   constexpr int kBits = 22, kLeastExponent = -100;
   F highest = set(0.0F), difference = set(0.0F);
   for (int64_t i = 0; i < kUnit; i += kLanes) {
@@ -46,34 +44,40 @@ bool take_unit(const float* x, int64_t unit, int64_t group, WholeRow& to) {
   const float most = largest(highest);
   const int exponent = most == 0 ? kBits : exponent_above(most);
   if (exponent < kLeastExponent) return false;
-  const float step = power_of_two(exponent - kBits);
+  step = power_of_two(exponent - kBits);
   const F scale = set(power_of_two(kBits - exponent));
-  alignas(64) int32_t whole[kUnit];
-  const I half = set_int(128), byte = set_int(255);
-  for (int64_t i = 0; i < kUnit; i += kLanes) {
-    const int64_t at = unit * kUnit + i;
-    const I all = rounded(load(x + i) * scale).integer, low = and_(all + half, byte) - half;
-    const I rest = shift_right<8>(all - low), middle = and_(rest + half, byte) - half;
-    store_integers(all, whole + i);
-    store_integers(low, to.digits[2] + at);
-    store_integers(middle, to.digits[1] + at);
-    store_integers(shift_right<8>(rest - middle), to.digits[0] + at);
-  }
-  for (int64_t g = 0; g < kUnit / group; ++g) {
-    int32_t total = 0;
-    for (int64_t i = 0; i < group; ++i) total += whole[g * group + i];
-    to.steps[unit * (kUnit / group) + g] = step;
-    to.sums[unit * (kUnit / group) + g] = static_cast<float>(total) * step;
-  }
+  for (int64_t i = 0; i < kUnit; i += kLanes)
+    store_integers(rounded(load(x + i) * scale).integer, whole + i);
   return true;
 }
 
 bool take_row(const float* x, int64_t inner, const BlockBytesFormat& format, WholeRow& to) {
-  for (int64_t unit = 0; unit < inner / kUnit; ++unit, x += kUnit) {
-    float turned[kUnit];
-    for (int64_t i = 0; format.in_turns && i < kUnit; ++i)
-      turned[i % 2 * (kUnit / 2) + i / 2] = x[i];
-    if (!take_unit(format.in_turns ? turned : x, unit, format.group, to)) return false;
+  if (inner % kUnit != 0) return false;
+  const int64_t groups = kUnit / format.group;  // of a unit
+  alignas(64) int32_t whole[256], ordered[kLanes];
+  for (int64_t first = 0; first < inner; first += format.tile) {
+    const int64_t count = std::min(format.tile, inner - first);
+    if (count < format.tile) std::fill(whole, whole + format.tile, 0);
+    for (int64_t i = 0; i < count; i += kUnit) {
+      float step;
+      if (!take_unit(x + first + i, whole + i, step)) return false;
+      for (int64_t g = 0; g < groups; ++g) {
+        int32_t total = 0;
+        for (int64_t j = 0; j < format.group; ++j) total += whole[i + g * format.group + j];
+        const int64_t at = (first + i) / format.group + g;
+        to.steps[at] = step;
+        to.sums[at] = static_cast<float>(total) * step;
+      }
+    }
+    const I half = set_int(128), byte = set_int(255);
+    for (int64_t i = 0; i < format.tile; i += kLanes) {
+      for (int64_t lane = 0; lane < kLanes; ++lane) ordered[lane] = whole[format.order[i + lane]];
+      const I all = load_integers(ordered), low = and_(all + half, byte) - half;
+      const I rest = shift_right<8>(all - low), middle = and_(rest + half, byte) - half;
+      store_integers(low, to.digits[2] + first + i);
+      store_integers(middle, to.digits[1] + first + i);
+      store_integers(shift_right<8>(rest - middle), to.digits[0] + first + i);
+    }
   }
   return true;
 }
@@ -101,171 +105,227 @@ struct ByFours {
 };
 #endif
 
-HWY_INLINE I digits_at(const int8_t* at) {
-  return load_integers(reinterpret_cast<const int32_t*>(at));
-}
-
-// The factors of the groups that a vector of bytes covers, as often as each has lanes. They are
-// read as few as they are: a vector of them would wait for several stores.
-template <int64_t group>
-HWY_INLINE F factors_at(const float* at) {
-  constexpr int64_t groups = 4 * kLanes / group;
-#if HWY_TARGET == HWY_AVX3
-  if constexpr (groups == 4) {
-    const __m512i which = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-    return F{_mm512_permutexvar_ps(which, _mm512_broadcast_f32x4(_mm_loadu_ps(at)))};
-  } else {
-    double both;
-    std::memcpy(&both, at, sizeof both);
-    const __m512i which = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
-    return F{_mm512_permutexvar_ps(which, _mm512_castpd_ps(_mm512_set1_pd(both)))};
-  }
-#else
-  if constexpr (groups == 1) return set(*at);
-  double both;
-  std::memcpy(&both, at, sizeof both);
-  return F{_mm256_permutevar8x32_ps(_mm256_castpd_ps(_mm256_set1_pd(both)),
-                                    _mm256_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1))};
-#endif
-}
-
-// The sums of products of four elements each, as whole numbers of steps.
-template <class Four, int bits>
-HWY_INLINE F whole_sums(I q, const WholeRow& a, int64_t at) {
-  const I zero = set_int(0);
-  I high = Four::more(zero, q, digits_at(a.digits[0] + at));
-  if constexpr (bits <= 6) {  // the highest digit's sums have room for 16 bits more
-    high = Four::more(shift_left<8>(high), q, digits_at(a.digits[1] + at));
-    return to_float(Four::more(shift_left<8>(high), q, digits_at(a.digits[2] + at)));
-  } else {
-    const I middle = Four::more(zero, q, digits_at(a.digits[1] + at));
-    const I low = Four::more(shift_left<8>(middle), q, digits_at(a.digits[2] + at));
-    return mul_add(to_float(high), set(65536.0F), to_float(low));
-  }
-}
-
-// The scales of a stretch of a row of b, and what they make of some rows of a.
-template <class Block, int rows>
-struct StretchScales {
-  F lows[rows];  // what is subtracted of the sums
-  alignas(64) float scale[kGroups], low[kGroups], factors[rows][kGroups];
-  alignas(64) uint16_t halves[kGroups];
-
-  HWY_INLINE void take(const BlockShape& shape, const uint8_t* blocks, int64_t count,
-                       const WholeRow* a, int64_t first) {
-    const int64_t elements = Block::kElements ? Block::kElements : shape.elements,
-                  each = elements / Block::kGroup, groups = count * each;
-    if constexpr (Block::kBeginsWithHalves) {
-      halves_of<false>(blocks, shape.bytes, count, halves, scale);
-      if (Block::kHasLow) halves_of<true>(blocks + 2, shape.bytes, count, halves, low);
-    } else {
-      for (int64_t b = 0; b < count; ++b)
-        Block::scales(shape, blocks + b * shape.bytes, scale + b * each, low + b * each);
-    }
-    // A vector may reach beyond the last group, and multiplies what is there by 0.
-    store(set(0.0F), scale + groups);
-    if (Block::kHasLow) store(set(0.0F), low + groups);
-    const F offset = set(static_cast<float>(Block::kOffset));
-    for (int r = 0; r < rows; ++r) {
-      const float *steps = a[r].steps + first / Block::kGroup,
-                  *sums = a[r].sums + first / Block::kGroup;
-      F total = set(0.0F);
-      for (int64_t g = 0; g < groups; g += kLanes) {
-        const F of_groups = load(scale + g);
-        store(of_groups * load(steps + g), factors[r] + g);
-        total = mul_add(Block::kHasLow ? load(low + g) : of_groups * offset, load(sums + g), total);
-      }
-      lows[r] = total;
-    }
+// The groups that lanes of a chain belong to. They are within 8, or all of 16 with 512 bits.
+template <class Block, int64_t chain>
+struct GroupsOfChain {
+  alignas(64) int32_t lanes[kLanes];
+  int64_t first = 0;
+  constexpr GroupsOfChain() : lanes() {
+    const auto group = [](int64_t lane) {
+      return Block::place(chain * Block::kChain, 4 * lane) / Block::kGroup;
+    };
+    if (kLanes == 8) first = group(0) / 8 * 8;
+    for (int64_t i = 0; i < kLanes; ++i) lanes[i] = static_cast<int32_t>(group(i) - first);
   }
 };
+#if HWY_TARGET == HWY_AVX3
+HWY_INLINE F pick(I which, FloatsOf<4> x, int64_t) {
+  return F{_mm512_permutexvar_ps(which.raw, _mm512_castps128_ps512(x.raw))};
+}
+HWY_INLINE F pick(I which, FloatsOf<8> x, int64_t) {
+  return F{_mm512_permutexvar_ps(which.raw, _mm512_castps256_ps512(x.raw))};
+}
+HWY_INLINE F pick(I which, FloatsOf<16> x, int64_t) {
+  return F{_mm512_permutexvar_ps(
+      which.raw, _mm512_insertf32x8(_mm512_castps256_ps512(x.low.raw), x.high.raw, 1))};
+}
+#else
+HWY_INLINE F pick(I which, FloatsOf<4> x, int64_t) {
+  return F{_mm256_permutevar8x32_ps(_mm256_castps128_ps256(x.raw), which.raw)};
+}
+HWY_INLINE F pick(I which, FloatsOf<8> x, int64_t) {
+  return F{_mm256_permutevar8x32_ps(x.raw, which.raw)};
+}
+HWY_INLINE F pick(I which, FloatsOf<16> x, int64_t first) {
+  return pick(which, first ? x.high : x.low, 0);
+}
+#endif
 
-// Some rows of a times one row of b.
-template <class Block, class Four, int rows>
-struct Dots {
-  const BlockShape& shape;
-  const WholeRow* a;
-  F totals[rows];
-
-  // 64 or 32 elements, from `at` of the row of a and from `of` of the stretch on.
-  struct Sums {
-    const StretchScales<Block, rows>& scales;
-    F of[rows];  // those of the struct around would be stored each time
-  };
-  HWY_INLINE void add(Sums& sums, I q, int64_t at, int64_t of) const {
+// Digits of a chain's elements.
+template <class Block>
+struct Digits {
+  I of[3][Block::kChain];
+  HWY_INLINE Digits(const WholeRow& row, int64_t at) {
+#pragma GCC unroll 3
+    for (int digit = 0; digit < 3; ++digit)
 #pragma GCC unroll 4
-    for (int r = 0; r < rows; ++r)
-      sums.of[r] = mul_add(whole_sums<Four, Block::kBits>(q, a[r], at),
-                           factors_at<Block::kGroup>(sums.scales.factors[r] + of / Block::kGroup),
-                           sums.of[r]);
-  }
-
-  HWY_INLINE void add_stretch(const uint8_t* blocks, int64_t count, int64_t first,
-                              const StretchScales<Block, rows>& scales) {
-    Sums sums{scales, {}};
-    for (int r = 0; r < rows; ++r) sums.of[r] = totals[r] - scales.lows[r];
-    const int64_t each = (Block::kElements ? Block::kElements : shape.elements) / kUnit,
-                  units = each * count;
-    int64_t u = 0;
-    if constexpr (Block::kElements == 256) {  // known places in a block are known shifts
-      constexpr int64_t kAtOnce = 4 * kLanes / kUnit;
-      for (; u < units; u += 8, blocks += shape.bytes)
-#pragma GCC unroll 8
-        for (int64_t i = 0; i < 8; i += kAtOnce)
-          add(sums, units_of(blocks, i, blocks, i + 1), first + (u + i) * kUnit, (u + i) * kUnit);
-    } else if (each == 1) {
-      for (; u + kUnits <= units; u += kUnits, blocks += kUnits * shape.bytes)
-        add(sums, units_of(blocks, 0, blocks + shape.bytes, 0), first + u * kUnit, u * kUnit);
-      if (u < units) add(sums, one_unit(blocks, 0), first + u * kUnit, u * kUnit);
-    } else {
-      for (int64_t b = 0; b < count; ++b, blocks += shape.bytes) {
-        int64_t i = 0;
-        for (; i + kUnits <= each; i += kUnits, u += kUnits)
-          add(sums, units_of(blocks, i, blocks, i + 1), first + u * kUnit, u * kUnit);
-        if (i < each) add(sums, one_unit(blocks, i), first + u * kUnit, u * kUnit), ++u;
-      }
-    }
-    for (int r = 0; r < rows; ++r) totals[r] = sums.of[r];
-  }
-
-  static constexpr int64_t kUnits = 4 * kLanes / kUnit;  // of a vector
-  HWY_INLINE I units_of(const uint8_t* block, int64_t u, [[maybe_unused]] const uint8_t* next,
-                        [[maybe_unused]] int64_t v) const {
-    const __m256i one = Block::unit(shape, block, u);
-#if HWY_TARGET == HWY_AVX3
-    return I{_mm512_inserti64x4(_mm512_castsi256_si512(one), Block::unit(shape, next, v), 1)};
-#else
-    return I{one};
-#endif
-  }
-  HWY_INLINE I one_unit(const uint8_t* block, int64_t u) const {
-    const __m256i one = Block::unit(shape, block, u);
-#if HWY_TARGET == HWY_AVX3
-    return I{_mm512_zextsi256_si512(one)};
-#else
-    return I{one};
-#endif
+      for (int64_t v = 0; v < Block::kChain; ++v)
+        of[digit][v] =
+            vector_at(reinterpret_cast<const uint8_t*>(row.digits[digit] + at + v * kWidth));
   }
 };
+// The sums of products of four elements of each vector, as whole numbers of steps.
+template <class Block, class Four>
+HWY_INLINE F whole_sums(const I* q, const Digits<Block>& digits) {
+  const auto more = [&](I sums, int digit) {
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < Block::kChain; ++v) sums = Four::more(sums, q[v], digits.of[digit][v]);
+    return sums;
+  };
+  const I high = more(set_int(0), 0);
+  if constexpr (Block::kBits <= 6)  // the highest digit's sums have room for 16 bits more
+    return to_float(more(shift_left<8>(more(shift_left<8>(high), 1)), 2));
+  const I low = more(shift_left<8>(more(set_int(0), 1)), 2);
+  return mul_add(to_float(high), set(65536.0F), to_float(low));
+}
+
+// The pieces of a tile; behind the last one of a row, that again.
+template <class Block>
+struct Pieces {
+  const uint8_t *at[Block::kPieces], *heads[Block::kPieces];
+
+  HWY_INLINE const uint8_t* const* with_scales() const { return Block::kElements ? at : heads; }
+  HWY_INLINE Pieces moved(int64_t bytes) const {
+    Pieces to;
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < Block::kPieces; ++i) {
+      to.at[i] = at[i] + bytes;
+      if (!Block::kElements) to.heads[i] = heads[i] + bytes;
+    }
+    return to;
+  }
+};
+// Goes through a row by tiles.
+template <class Block>
+struct Cursor {
+  static constexpr int64_t kPiece = Block::kTile / Block::kPieces;
+  const uint8_t* block;
+  int64_t left;  // pieces
+  // Of blocks that have as many units as their shape tells.
+  int64_t bytes, each, header, unit_bytes, unit = 0;
+
+  Cursor(const BlockRows& rows, int64_t row)
+      : block(rows.data + row * rows.row_bytes),
+        left(rows.inner / kPiece),
+        bytes(rows.shape.bytes),
+        each(rows.shape.elements / kUnit),
+        header(rows.shape.has_zero ? 8 : 4),
+        unit_bytes(kUnit * rows.shape.bits / 8) {}
+
+  template <bool whole>
+  HWY_INLINE Pieces<Block> next() {
+    Pieces<Block> to;
+    if constexpr (Block::kElements != 0) {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < Block::kPieces; ++i)
+        to.at[i] = block + (whole ? i : std::min(i, left - 1)) * Block::kBytes;
+      block += Block::kPieces * Block::kBytes;
+    } else if (each % Block::kPieces == 0) {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < Block::kPieces; ++i) {
+        to.heads[i] = block;
+        to.at[i] = block + header + (unit + i) * unit_bytes;
+      }
+      unit += Block::kPieces;
+      if (unit == each) unit = 0, block += bytes;
+    } else {
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < Block::kPieces; ++i) {
+        to.heads[i] = block;
+        to.at[i] = block + header + unit * unit_bytes;
+        if (!whole && i + 1 >= left) continue;
+        if (++unit == each) unit = 0, block += bytes;
+      }
+    }
+    left -= Block::kPieces;
+    return to;
+  }
+};
+
+// Some rows of a times some of b.
+template <class Block, class Four, int rows, int columns>
+struct Dots {
+  static constexpr int64_t kVectors = Block::kTile / kWidth, kChains = kVectors / Block::kChain,
+                           kGroups = Block::kTile / Block::kGroup;
+  const WholeRow* a;
+  F sums[rows][columns];
+  FloatsOf<kGroups> lows[rows][columns];  // what is subtracted of the sums
+
+  template <int64_t chain = 0>
+  HWY_INLINE void add_chains(const I (&q)[columns][kVectors], int64_t at,
+                             const FloatsOf<kGroups> (&factors)[rows][columns]) {
+    if constexpr (chain < kChains) {
+      static constexpr GroupsOfChain<Block, chain> kGroupsOf;
+      constexpr int64_t kFirst = chain * Block::kChain;
+      const I which = load_integers(kGroupsOf.lanes);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) {
+        const Digits<Block> digits(a[r], at + kFirst * kWidth);
+#pragma GCC unroll 4
+        for (int c = 0; c < columns; ++c)
+          sums[r][c] = mul_add(whole_sums<Block, Four>(q[c] + kFirst, digits),
+                               pick(which, factors[r][c], kGroupsOf.first), sums[r][c]);
+      }
+      add_chains<chain + 1>(q, at, factors);
+    }
+  }
+
+  // One tile of each row of b, from element `at` of the rows of a on.
+  HWY_INLINE void add(const Pieces<Block> (&pieces)[columns], int64_t at) {
+    I q[columns][kVectors];
+    FloatsOf<kGroups> factors[rows][columns];
+#pragma GCC unroll 4
+    for (int c = 0; c < columns; ++c) {
+      const TileScales<Block> scales = Block::scales(pieces[c].with_scales());
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) {
+        const int64_t group = at / Block::kGroup;
+        factors[r][c] = scales.scale * FloatsOf<kGroups>::at(a[r].steps + group);
+        const auto sum_of_x = FloatsOf<kGroups>::at(a[r].sums + group);
+        lows[r][c] = (Block::kHasLow ? scales.low : scales.scale).times_plus(sum_of_x, lows[r][c]);
+      }
+      Block::tile(pieces[c].at, q[c]);
+    }
+    add_chains(q, at, factors);
+  }
+
+  HWY_INLINE float result(int r, int c) const {
+    float low[kGroups], total = 0;
+    lows[r][c].store(low);
+    for (const float x : low) total += x;
+    return sum(sums[r][c]) - (Block::kHasLow ? total : total * Block::kOffset);
+  }
+};
+
+template <class Block, class Four, int rows, int columns>
+void multiply_some(const BlockBytesProduct& p, int64_t first_row, int64_t column, int64_t apart) {
+  constexpr int64_t kTileBytes =
+      Block::kElements ? Block::kPieces * Block::kBytes : Block::kTile * Block::kBits / 8 + 32;
+  Dots<Block, Four, rows, columns> dots{p.a + first_row, {}, {}};
+  for (auto& sums : dots.sums)
+    for (F& sum : sums) sum = set(0.0F);
+  Cursor<Block> cursor(p.b, column);
+  Pieces<Block> pieces[columns];
+  int64_t at = 0;
+  for (; cursor.left >= Block::kPieces; at += Block::kTile) {
+    pieces[0] = cursor.template next<true>();
+    for (int c = 1; c < columns; ++c) pieces[c] = pieces[0].moved(c * apart * p.b.row_bytes);
+#pragma GCC unroll 4
+    for (int c = 0; c < columns; ++c)
+#pragma GCC unroll 5
+      for (int64_t i = 0; i < kTileBytes; i += 64)
+        _mm_prefetch(reinterpret_cast<const char*>(pieces[c].at[0] + kAhead + i), _MM_HINT_T0);
+    dots.add(pieces, at);
+  }
+  if (cursor.left > 0) {  // any bytes do for what is multiplied by digits and steps of 0
+    pieces[0] = cursor.template next<false>();
+    for (int c = 1; c < columns; ++c) pieces[c] = pieces[0].moved(c * apart * p.b.row_bytes);
+    dots.add(pieces, at);
+  }
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < columns; ++c)
+      p.c[(first_row + r) * p.c_row + column + c * apart] = dots.result(r, c);
+}
 
 template <class Block, class Four, int rows>
 void multiply_rows(const BlockBytesProduct& p, int64_t first_row, Range columns) {
-  const BlockShape& shape = p.b.shape;
-  const int64_t elements = Block::kElements ? Block::kElements : shape.elements,
-                blocks = p.b.inner / elements, stretch = kStretch / elements;
-  const WholeRow* a = p.a + first_row;
-  Dots<Block, Four, rows> dots{shape, a, {}};
-  StretchScales<Block, rows> scales;
-  for (int64_t j = columns.begin; j < columns.end; ++j) {
-    const uint8_t* from = p.b.data + j * p.b.row_bytes;
-    for (F& total : dots.totals) total = set(0.0F);
-    for (int64_t block = 0; block < blocks; block += stretch) {
-      const int64_t count = std::min(stretch, blocks - block);
-      scales.take(shape, from + block * shape.bytes, count, a, block * elements);
-      dots.add_stretch(from + block * shape.bytes, count, block * elements, scales);
-    }
-    for (int r = 0; r < rows; ++r) p.c[(first_row + r) * p.c_row + j] = sum(dots.totals[r]);
-  }
+  // Two rows of b at once share what is read of a. They are far apart, so that each is a stream of
+  // its own to the memory.
+  const int64_t half = rows == 1 ? (columns.end - columns.begin) / 2 : 0;
+  for (int64_t j = columns.begin; j < columns.begin + half; ++j)
+    multiply_some<Block, Four, 1, 2>(p, first_row, j, half);
+  for (int64_t j = columns.begin + 2 * half; j < columns.end; ++j)
+    multiply_some<Block, Four, rows, 1>(p, first_row, j, 0);
 }
 
 template <class Block, class Four>
@@ -275,39 +335,67 @@ void multiply(const BlockBytesProduct& p, Range columns) {
   for (; row < p.rows; ++row) multiply_rows<Block, Four, 1>(p, row, columns);
 }
 
+template <class Block>
+struct OrderOf {
+  uint8_t of[Block::kTile];
+  constexpr OrderOf() : of() {
+    for (int64_t i = 0; i < Block::kTile; ++i)
+      of[i] = static_cast<uint8_t>(Block::place(i / kWidth, i % kWidth));
+  }
+};
+template <class Block>
+constexpr OrderOf<Block> kOrder;
+
 struct NamedBytes {
   std::string_view name;
+  int64_t elements;  // 0: any
   BlockBytesFormat format;
   int bits;
 };
 template <class Block, class Four>
-constexpr NamedBytes bytes_of(std::string_view name) {
-  return {name, {multiply<Block, Four>, Block::kGroup, Block::kInTurns}, Block::kBits};
+constexpr NamedBytes bytes_of(std::string_view name, int64_t elements = 0) {
+  return {name,
+          elements,
+          {multiply<Block, Four>, Block::kGroup, Block::kTile, kOrder<Block>.of},
+          Block::kBits};
 }
 
 template <class Four, int most_bits>
 BlockBytesFormat format(std::string_view name, const BlockShape& shape) {
   static constexpr NamedBytes kAll[] = {
-      bytes_of<BytesQ4_0, Four>("q4_0"),
-      bytes_of<BytesQ4_1, Four>("q4_1"),
-      bytes_of<BytesQ5_0, Four>("q5_0"),
-      bytes_of<BytesQ5_1, Four>("q5_1"),
+      bytes_of<BytesQ4<false>, Four>("q4_0"),
+      bytes_of<BytesQ4<true>, Four>("q4_1"),
+      bytes_of<BytesQ5<false>, Four>("q5_0"),
+      bytes_of<BytesQ5<true>, Four>("q5_1"),
       bytes_of<BytesQ8_0, Four>("q8_0"),
       bytes_of<BytesQ8K, Four>("q8_k"),
       bytes_of<BytesIq4Nl, Four>("iq4_nl"),
       bytes_of<BytesIq4Xs, Four>("iq4_xs"),
       bytes_of<BytesMxFp4, Four>("mxfp4"),
+      bytes_of<BytesNvFp4, Four>("nvfp4"),
+      bytes_of<BytesQ2K, Four>("q2_k"),
+      bytes_of<BytesQ3K, Four>("q3_k"),
       bytes_of<BytesQ4K<false>, Four>("q4_k"),
       bytes_of<BytesQ4K<true>, Four>("q5_k"),
       bytes_of<BytesQ6K, Four>("q6_k"),
-      bytes_of<BytesInteger<4, false>, Four>("int4_block"),
-      bytes_of<BytesInteger<4, true>, Four>("int4_block_asym"),
-      bytes_of<BytesInteger<8, false>, Four>("int8_block"),
-      bytes_of<BytesInteger<8, true>, Four>("int8_block_asym"),
+      bytes_of<BytesTq2, Four>("tq2_0"),
+      bytes_of<BytesInteger<2, false, true>, Four>("int2_block", 32),
+      bytes_of<BytesInteger<2, false, false>, Four>("int2_block"),
+      bytes_of<BytesInteger<2, true, true>, Four>("int2_block_asym", 32),
+      bytes_of<BytesInteger<2, true, false>, Four>("int2_block_asym"),
+      bytes_of<BytesInteger<4, false, true>, Four>("int4_block", 32),
+      bytes_of<BytesInteger<4, false, false>, Four>("int4_block"),
+      bytes_of<BytesInteger<4, true, true>, Four>("int4_block_asym", 32),
+      bytes_of<BytesInteger<4, true, false>, Four>("int4_block_asym"),
+      bytes_of<BytesInteger<8, false, true>, Four>("int8_block", 32),
+      bytes_of<BytesInteger<8, false, false>, Four>("int8_block"),
+      bytes_of<BytesInteger<8, true, true>, Four>("int8_block_asym", 32),
+      bytes_of<BytesInteger<8, true, false>, Four>("int8_block_asym"),
   };
-  if (shape.elements % kUnit != 0 || shape.elements > kStretch) return {};
   for (const NamedBytes& each : kAll)
-    if (each.name == name && each.bits <= most_bits) return each.format;
+    if (each.name == name && each.bits <= most_bits && shape.elements % each.format.group == 0 &&
+        (each.elements == 0 || each.elements == shape.elements))
+      return each.format;
   return {};
 }
 
@@ -332,7 +420,7 @@ HWY_AFTER_NAMESPACE();
 namespace rlx::vector {
 
 namespace {
-constexpr int64_t kPadding = 64;  // elements that a vector may read behind the last
+constexpr int64_t kPadding = 256;  // elements of the longest tile
 int64_t padded(int64_t inner) { return (inner + 2 * kPadding) / kPadding * kPadding; }
 constexpr int64_t kLine = 16;  // words of a line of the cache, which no vector of digits crosses
 int64_t groups_of(int64_t inner) { return padded(inner) / 16 + 32; }  // and vectors of groups

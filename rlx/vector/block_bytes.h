@@ -7,8 +7,8 @@
 
 namespace rlx::vector {
 
-// A row of x: whole numbers of its units of 32 elements, in three digits of 8 bits each. Behind the
-// last element there are zeros for a vector more.
+// A row of x: whole numbers of its units of 32 elements, in three digits of 8 bits each, in the
+// order that a format has its bytes in. Behind the last element there are zeros up to a whole tile.
 struct WholeRow {
   int8_t* digits[3];    // the highest first
   float *steps, *sums;  // of each group of a format: what a 1 is worth, and the sum of x
@@ -31,8 +31,10 @@ struct BlockBytesFormat {
   // Some columns of c. An infinite scale gives what is not finite, but not what it should be. Null
   // where the processor has no fast way for the format, or its blocks are no whole units.
   void (*multiply)(const BlockBytesProduct& product, Range columns) = nullptr;
-  int64_t group = 32;     // elements that share a scale, 16 or 32
-  bool in_turns = false;  // even elements of a unit come before the odd ones
+  int64_t group = 32;  // elements that share a scale, 16 or 32
+  // Elements that are made bytes at once, and which of them each of their digits belongs to.
+  int64_t tile = 0;
+  const uint8_t* order = nullptr;
 };
 
 struct BlockBytesFunctions {
