@@ -229,20 +229,19 @@ class Search {
     // Another number of them says little: any product or sum can be taken apart.
     if (leaves.size() != part.terms.size() || leaves.empty()) return false;
     const DType dtype = leaves[0].value.dtype();
-    Match with = match;
-    if (part.open) {
-      Match out;
-      if (!fits_number(*part.open->part(), number, dtype, with, out, [](Match&) { return true; }))
-        return false;
-      with = std::move(out);
-    } else if (!same_number(number, part.wanted, dtype)) {
-      return miss(match, [&] {
-        return text("the number in the ", part.kind == Kind::product ? "product" : "sum", " is ",
-                    number, ", and ", part.wanted, " is wanted");
-      });
+    const Next end = [&](Match& found) { return taken(next, found, match); };
+    if (!part.open) {
+      if (!same_number(number, part.wanted, dtype))
+        return miss(match, [&] {
+          return text("the number in the ", part.kind == Kind::product ? "product" : "sum", " is ",
+                      number, ", and ", part.wanted, " is wanted");
+        });
+      Match with = match;
+      return leaves_fit(part, leaves, {}, with, end);
     }
-    return leaves_fit(part, leaves, {}, with,
-                      [&](Match& found) { return taken(next, found, match); });
+    Match with = match, out;
+    return fits_number(*part.open->part(), number, dtype, with, out, [](Match&) { return true; }) &&
+           leaves_fit(part, leaves, {}, out, end);
   }
 
   bool leaves_fit(const Part& part, const std::vector<Leaf>& leaves,

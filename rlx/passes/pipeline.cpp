@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 
 #include "rlx/base/clock.h"
 #include "rlx/passes/fit_integers.h"
@@ -51,26 +52,38 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// The graph with each body as the pass makes it.
-Graph with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses, int64_t& changes);
+PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses);
 
-PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses) {
-  PassResult result = pass.run(graph, misses);
-  if (std::any_of(result.graph.nodes().begin(), result.graph.nodes().end(), has_body))
-    result.graph = with_bodies(result.graph, pass, misses, result.changes);
-  return result;
+// The bodies of a node's attributes that the pass changes, by name.
+std::map<std::string, GraphPtr> changed_bodies(const Node& node, const Pass& pass,
+                                               NearMisses* misses, int64_t& changes) {
+  std::map<std::string, GraphPtr> changed;
+  for (const auto& [name, attr] : node.attrs)
+    if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) {
+      PassResult better = run_with_bodies(**body, pass, misses);
+      changes += better.changes;
+      if (better.changes != 0)
+        changed[name] = std::make_shared<const Graph>(std::move(better.graph));
+    }
+  return changed;
 }
 
-Graph with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses, int64_t& changes) {
-  return rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
-    if (!has_body(site.node)) return std::nullopt;
+// Making a graph again infers the types of what holds bodies from these: only where one changes.
+PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses) {
+  PassResult result = pass.run(graph, misses);
+  std::map<int, std::map<std::string, GraphPtr>> changed;  // by node
+  for (size_t at = 0; at < result.graph.nodes().size(); ++at) {
+    const Node& node = result.graph.nodes()[at];
+    if (!has_body(node)) continue;
+    auto bodies = changed_bodies(node, pass, misses, result.changes);
+    if (!bodies.empty()) changed[static_cast<int>(at)] = std::move(bodies);
+  }
+  if (changed.empty()) return result;
+  result.graph = rebuild(result.graph, [&](const RewriteSite& site) -> std::optional<Values> {
+    const auto bodies = changed.find(site.at);
+    if (bodies == changed.end()) return std::nullopt;
     Attrs attrs = site.attrs;
-    for (const auto& [name, attr] : site.attrs)
-      if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) {
-        PassResult better = run_with_bodies(**body, pass, misses);
-        changes += better.changes;
-        attrs.set(name, std::make_shared<const Graph>(std::move(better.graph)));
-      }
+    for (const auto& [name, body] : bodies->second) attrs.set(name, body);
     const Value first = site.to.add(site.node.op, site.inputs, attrs, site.node.name);
     site.to.set_origin(first, site.node.origin);
     Values results;
@@ -78,6 +91,7 @@ Graph with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses, int6
       results.push_back(first.of(static_cast<int>(r)));
     return results;
   });
+  return result;
 }
 
 }  // namespace
