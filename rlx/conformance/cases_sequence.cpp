@@ -72,6 +72,9 @@ std::vector<OpCase> scan_cases() {
                            .state = in[5]});
   };
   cases.push_back(whole);
+  OpCase longest{op, scan_operands({1, 4096, 2, 256}, true), {}, "4,096 steps, 256 states", 256};
+  longest.gradient = false;  // shorter rows see it
+  cases.push_back(longest);
 
   const auto gradient_row = [&](const Scan& scan, bool states, const char* why, int64_t terms) {
     std::vector<CaseInput> inputs = scan_operands(scan, states);
@@ -131,6 +134,7 @@ std::vector<OpCase> delta_cases() {
       {op, delta_operands({1, 33, 1, 7, 5}, true), {}, "longer than a chunk", 64},
       forward_only({op, delta_operands({1, 257, 1, 3, 5}), {}, "many chunks", 64}),
       forward_only({op, delta_operands({1, 19, 1, 256, 65}, true), {}, "many keys", 256}),
+      forward_only({op, delta_operands({1, 4096, 1, 16, 3}, true), {}, "4,096 steps", 64}),
       forward_only({op, delta_operands({1, 3, 1, 2, 1031}, true), {}, "many values", 16}),
       {op, delta_operands({2, 0, 2, 4, 3}, true), {}, "no steps"},
       forward_only({op, delta_operands({0, 5, 2, 4, 3}, true), {}, "no sequences"}),
