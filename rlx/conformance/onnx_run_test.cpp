@@ -6,6 +6,7 @@
 #include "rlx/import/onnx/build_model.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/runtime/program.h"
+#include "rlx/testing.h"
 
 namespace rlx::onnx {
 namespace {
@@ -153,6 +154,38 @@ TEST(OnnxRuns, AValueIsCarriedAndAppended) {
                         {value_info("x", {"t", "b"}), value_info("h0", {"b"})},
                         {value_info("y", {}), value_info("last", {})}}),
               {{"x", numbers({5, 3})}, {"h0", numbers({3})}});
+}
+
+// As masks are pasted into a picture: rows are made longer by what the data says and cut off again,
+// so that only the list they are appended to tells how long they are. That is cast on the way.
+TEST(OnnxRuns, WhatIsAppendedHasTheExtentsOfTheListItIsAppendedTo) {
+  const std::string flag = tensor_type({}, 9), number = tensor_type({}, kInt64Type);
+  const std::string body = graph_message(
+      {{node("Identity", {"go"}, "goes_on"), node("Gather", {"x", "i"}, "at_i"),
+        node("ConstantOfShape", {"more"}, "zeros"),
+        node("Concat", {"at_i", "zeros"}, "longer", "", {integer_attribute("axis", 0)}),
+        node("Slice", {"longer", "first", "eight"}, "cut"),
+        node("Unsqueeze", {"cut", "first"}, "row"),
+        node("Cast", {"so_far"}, "same", "", {integer_attribute("to", kFloatType)}),
+        node("Concat", {"same", "row"}, "next", "", {integer_attribute("axis", 0)})},
+       {},
+       {typed("i", number), typed("go", flag), value_info("so_far", {"n", "8"})},
+       {typed("goes_on", flag), value_info("next", {"m", "8"})}});
+  const std::string bytes =
+      model_of({{node("Shape", {"x"}, "shape"), node("Gather", {"shape", "zero"}, "count"),
+                 node("ReduceMax", {"x"}, "highest", "", {integer_attribute("keepdims", 0)}),
+                 node("Cast", {"highest"}, "whole", "", {integer_attribute("to", kInt64Type)}),
+                 node("Unsqueeze", {"whole", "first"}, "more"),
+                 node("Loop", {"count", "", "none"}, "y", "", {graph_attribute("body", body)})},
+                {integer("zero", 0), list("first", {0}), list("eight", {8}),
+                 tensor<float>("none", kFloatType, {0, 8}, {})},
+                {value_info("x", {"t", "5"})},
+                {value_info("y", {})}});
+  expect_runs(bytes, {{"x", numbers({3, 5})}});  // 5 and the highest, 4, are more than 8
+  Tensor low = numbers({3, 5});
+  for (int64_t i = 0; i < low.count(); ++i) low.set(i, 1);
+  const rlx::Graph graph = import_bytes(bytes);
+  EXPECT_NE(error_of([&] { compile(graph).run({{"x", low}}); }), "");  // rows of 6
 }
 
 // A model of one node of com.microsoft, whose inputs are x0, x1 and so on.

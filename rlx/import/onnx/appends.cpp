@@ -29,9 +29,35 @@ bool appends_by_concat(const Node& node) {
   return node.domain.empty() && node.op == "Concat" && node.inputs.size() >= 2 && node.find("axis");
 }
 
-// The node that makes `after` of `before` by appending, where nothing else reads either.
-std::optional<size_t> append_between(const Graph& body, const Uses& uses, const std::string& before,
-                                     const std::string& after) {
+// What a node reads as its first operand, through nodes that only pass it on: a carried value has
+// one type, so a cast of it to what it leaves as changes nothing. The nodes on the way, too.
+struct Source {
+  std::string name;
+  std::vector<size_t> passed;
+};
+Source source_of(const Graph& body, const Uses& uses, std::string name) {
+  Source source{std::move(name), {}};
+  for (size_t n = body.nodes.size(); n-- > 0;) {
+    const Node& node = body.nodes[n];
+    const bool passes_on = node.domain.empty() && (node.op == "Cast" || node.op == "Identity") &&
+                           node.inputs.size() == 1 && node.outputs.size() == 1;
+    const auto used = uses.find(source.name);
+    if (!passes_on || node.outputs[0] != source.name || used == uses.end() || used->second != 1)
+      continue;
+    source.name = node.inputs[0];
+    source.passed.push_back(n);
+  }
+  return source;
+}
+
+// The node that makes `after` of `before` by appending, where nothing else reads either, and the
+// nodes between `before` and it.
+struct AppendNode {
+  size_t at;
+  std::vector<size_t> passed;
+};
+std::optional<AppendNode> append_between(const Graph& body, const Uses& uses,
+                                         const std::string& before, const std::string& after) {
   const auto once = [&](const std::string& name) {
     const auto found = uses.find(name);
     return found != uses.end() && found->second == 1;
@@ -39,9 +65,11 @@ std::optional<size_t> append_between(const Graph& body, const Uses& uses, const 
   if (!once(before) || !once(after)) return std::nullopt;
   for (size_t n = 0; n < body.nodes.size(); ++n) {
     const Node& node = body.nodes[n];
-    if ((appends_to_sequence(node) || appends_by_concat(node)) && node.inputs[0] == before &&
-        node.outputs.size() == 1 && node.outputs[0] == after)
-      return n;
+    if (!(appends_to_sequence(node) || appends_by_concat(node)) || node.outputs.size() != 1 ||
+        node.outputs[0] != after)
+      continue;
+    Source source = source_of(body, uses, node.inputs[0]);
+    if (source.name == before) return AppendNode{n, std::move(source.passed)};
   }
   return std::nullopt;
 }
@@ -63,12 +91,12 @@ AppendingBody without_appends(const Graph& body) {
   for (size_t k = 0; k < carried; ++k) {
     const std::string before = body.inputs[kFirstInput + k].name,
                       after = body.outputs[kFirstOutput + k].name;
-    const std::optional<size_t> at = append_between(plain, uses, before, after);
-    if (!at) {
+    const std::optional<AppendNode> append = append_between(plain, uses, before, after);
+    if (!append) {
       ++left;
       continue;
     }
-    Node& node = plain.nodes[*at];
+    Node& node = plain.nodes[append->at];
     const bool is_sequence = node.op == "SequenceInsert";
     result.appends.push_back({k, is_sequence, is_sequence ? 0 : node.find("axis")->i});
     std::string row = node.inputs[1];
@@ -76,8 +104,10 @@ AppendingBody without_appends(const Graph& body) {
       node.inputs.erase(node.inputs.begin());  // several parts are joined first
       row = node.outputs[0];
     } else {
-      plain.nodes.erase(plain.nodes.begin() + static_cast<int64_t>(*at));
+      plain.nodes.erase(plain.nodes.begin() + static_cast<int64_t>(append->at));
     }
+    for (const size_t n : append->passed)  // they come before it, the last of them first
+      plain.nodes.erase(plain.nodes.begin() + static_cast<int64_t>(n));
     plain.inputs.erase(plain.inputs.begin() + static_cast<int64_t>(kFirstInput + left));
     plain.outputs.erase(plain.outputs.begin() + static_cast<int64_t>(kFirstOutput + left));
     plain.outputs.push_back({row, {}});

@@ -3,6 +3,7 @@
 #include "rlx/ops/ops_control.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "rlx/import/onnx/appends.h"
@@ -160,7 +161,10 @@ bool has_plain_condition(const Graph& body) {
   return true;
 }
 
-Items loop_of(Site site, const Graph& body) {
+// What is done to a body when it is made.
+using Finish = std::function<void(rlx::Graph&)>;
+
+Items loop_of(Site site, const Graph& body, const Finish& finish = {}) {
   if (!carries_tensors(site) || !gives_tensors(body)) return unrolled(site, body);
   Values carried;
   Types types{{DType::i64, {}}, {DType::boolean, {}}};
@@ -169,6 +173,7 @@ Items loop_of(Site site, const Graph& body) {
     types.push_back(carried.back().type());
   }
   Bodies bodies = site.make_bodies({&body}, types);
+  if (finish) finish(bodies.graphs[0]);
   if (changes_shapes(bodies.graphs[0], carried.size())) return unrolled(site, body);
   const auto single = [](Value v) { return !v || v.shape().empty() ? v : reshape(v, Dims{}); };
   const auto enters = site.has(1) ? site.maybe_ints(1) : Ints{1};
@@ -178,6 +183,18 @@ Items loop_of(Site site, const Graph& body) {
                          {.captured = bodies.captured}));
   return items_of(while_loop(single(site.maybe(0)), single(site.maybe(1)), carried,
                              std::move(bodies.graphs[0]), bodies.captured));
+}
+
+// What is appended by Concat has the extents of what it is appended to, beside the axis: where the
+// data decides them, a run is held to that.
+void give_extents(Value& row, const Dims& initial, int64_t axis) {
+  const auto rank = static_cast<int64_t>(initial.size());
+  const int64_t at = axis < 0 ? axis + rank : axis;
+  Dims shape = row.shape();
+  if (static_cast<int64_t>(shape.size()) != rank) return;
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != at && initial[size_t(d)].is_number()) shape[size_t(d)] = initial[size_t(d)];
+  if (!(shape == row.shape())) row = reshape(row, shape);
 }
 
 Items loop_operator(Site site) {
@@ -191,7 +208,17 @@ Items loop_operator(Site site) {
   for (size_t k = appending.appends.size(); k-- > 0;)
     plain.inputs.erase(plain.inputs.begin() +
                        static_cast<int64_t>(2 + appending.appends[k].carried));
-  Items results = loop_of(plain, appending.body);
+  const auto finish = [&](rlx::Graph& made) {
+    std::vector<GraphOutput>& outputs = made.data()->outputs;
+    const size_t first = outputs.size() - appending.appends.size();
+    for (size_t i = 0; i < appending.appends.size(); ++i) {
+      const Append& append = appending.appends[i];
+      const Item& initial = site.inputs.at(2 + append.carried);
+      if (!append.is_sequence && initial.value)
+        give_extents(outputs[first + i].value, initial.value.shape(), append.axis);
+    }
+  };
+  Items results = loop_of(plain, appending.body, finish);
   const size_t first = results.size() - appending.appends.size();
   const Values rows = [&] {
     Values values;

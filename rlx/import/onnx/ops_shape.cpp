@@ -50,11 +50,16 @@ Tensor fill_value(Site site) {
   return value && value->t ? value->t->tensor : Tensor::scalar(DType::f32, 0);
 }
 Items constant_of_shape(Site site) {
+  const auto fill = [&] { return site.constant(fill_value(site).reshaped({})); };
+  const Value given = site.in(0);
+  const auto& host = given.producer().host_values[static_cast<size_t>(given.result)];
+  if (!host && !site.maybe_ints(0) && is_concrete(given.shape()))
+    return {expand(fill(), given)};  // the data tells
   const Dims shape = site.known_dims(0);
   for (const Dim& dim : shape)  // for expand -1 keeps what there is, here it is a mistake
     if (dim.is_number() && dim.number() < 0)
       site.fail_node("the dim ", dim, " of ", shape, " is negative");
-  return {expand(site.constant(fill_value(site).reshaped({})), shape)};
+  return {expand(fill(), shape)};
 }
 
 Items reshape_operator(Site site) {
