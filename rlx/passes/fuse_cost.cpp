@@ -1,5 +1,5 @@
-// One model for every device of a class: a dispatch costs a launch, bytes that move cost bandwidth,
-// and what is computed again costs arithmetic.
+// One model for every device of a class: a dispatch costs a launch and an invocation for each
+// element, bytes that move cost bandwidth, and what is computed again costs arithmetic.
 
 #include "rlx/passes/fuse_cost.h"
 
@@ -15,17 +15,18 @@ namespace {
 
 struct Rates {
   double launch;          // nanoseconds, with the wait for what came before
+  double invocation;      // nanoseconds
   double bytes, numbers;  // moved and computed in a nanosecond
 };
 
 Rates rates_of(DeviceClass device) {
   switch (device) {
     case DeviceClass::discrete:
-      return {4000, 400, 4000};
+      return {4000, 0.002, 400, 4000};
     case DeviceClass::integrated:
-      return {8000, 50, 800};
-    default:  // the cores of a CPU
-      return {10000, 10, 8};
+      return {8000, 0.01, 50, 800};
+    default:  // the cores of a CPU, where invocations take turns
+      return {10000, 5, 10, 8};
   }
 }
 
@@ -86,7 +87,8 @@ Verdict judge(const ComputedLoad& load, const DeviceTraits& traits, const Symbol
   const double stored = load.stored ? elements * (kCached * load.bytes_read + load.bytes) : 0;
   const double together = reads * load.bytes_read + stored;
   const double repeated = (again + (load.stored ? elements : 0)) * load.operations;
-  const double saved = rates.launch + (apart - together) / rates.bytes;
+  const double saved =
+      rates.launch + elements * rates.invocation + (apart - together) / rates.bytes;
   Verdict verdict{saved > repeated / rates.numbers, ""};
   verdict.reason =
       text("each element would be computed ", short_text(elements > 0 ? loads / elements : 0),

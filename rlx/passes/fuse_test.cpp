@@ -113,6 +113,14 @@ TEST(Fuse, AWayOutAndBackKeepsNodesApart) {
   EXPECT_EQ(fused_ops(graph), "tanh sort add");
 }
 
+TEST(Fuse, AWayOutAndBackKeepsALoadApart) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix), y = graph.input("y", kMatrix);
+  const Value t = x * y;
+  graph.output("y", softmax(t) + sort(t).values);
+  EXPECT_EQ(fused_ops(graph), "mul sort fused(softmax add)");
+}
+
 TEST(Fuse, GroupsThatNeedEachOtherAreNotMade) {
   Graph graph;
   const Value x = graph.input("x", kMatrix), y = graph.input("y", kRow);
