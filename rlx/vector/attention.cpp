@@ -101,15 +101,15 @@ float exponentials(const AttentionHead& h, float* scores, const float* start, in
   return sum(total);
 }
 
-void scale_row(float* y, int64_t count, float factor) {
+void scale_row(const float* x, float* y, int64_t count, float factor) {
   for (int64_t i = 0; i < count; i += kLanes)
-    store_some(load_some(y + i, count - i) * set(factor), y + i, count - i);
+    store_some(load_some(x + i, count - i) * set(factor), y + i, count - i);
 }
 void finish_row(const AttentionHead& h, float* y, float total) {
   if (total == 0)
     std::fill(y, y + h.value_size, h.empty);
   else
-    scale_row(y, h.value_size, 1 / total);
+    scale_row(y, y, h.value_size, 1 / total);
 }
 
 // The scores of a few queries, all at once, then their sums of v.
@@ -121,9 +121,8 @@ void block(const AttentionHead& h, const float* packed, Range queries, float* sc
   for (int64_t i = queries.begin; i < queries.end; ++i) {
     const Range own = h.seen_by(i);
     seen = {std::min(seen.begin, own.begin), std::max(seen.end, own.end)};
-    copy_elements(h.q + i * h.q_row, q + (i - queries.begin) * h.size, h.size);
+    scale_row(h.q + i * h.q_row, q + (i - queries.begin) * h.size, h.size, h.scale);
   }
-  scale_row(q, rows * h.size, h.scale);
   const Start start = start_of(h, queries, added, row);
   const bool starts = start.data && h.softcap <= 0;
   for (int64_t key = seen.begin / kPanel * kPanel; key < seen.end; key += kPanel)

@@ -167,6 +167,18 @@ HWY_INLINE void pack_panel(const float* b, int64_t b_row, int64_t b_column, int6
     return;
   }
   if (columns > kPanel) columns = kPanel;
+  if (b_column == 1) {
+    for (int64_t k = 0; k < inner; ++k, b += b_row, to += kPanel)
+#pragma GCC unroll 4
+      for (int v = 0; v < kTileVectors; ++v) {
+        const int64_t left = columns - v * kLanes;
+        store(left >= kLanes ? load(b + v * kLanes)
+              : left > 0     ? load_part(b + v * kLanes, left)
+                             : set(0.0f),
+              to + v * kLanes);
+      }
+    return;
+  }
   if (b_row == 1) {  // it lies transposed
     int64_t k = 0;
     for (; k + 4 <= inner; k += 4) {

@@ -314,7 +314,10 @@ void TileProgram::run(vector::Range rows, vector::Range columns) const {
   alignas(64) float scratch[kScratch];
   const int64_t length = length_of(slots_), width = columns.count();
   if (width <= 0) return;
-  const int64_t height = std::max<int64_t>(1, length / width);
+  // Rows that do not lie end to end would be copied together: long ones are taken one by one.
+  constexpr int64_t kLong = 256;
+  const bool apart = !results_.empty() && !is_contiguous(results_[0], rows, columns);
+  const int64_t height = apart && width >= kLong ? 1 : std::max<int64_t>(1, length / width);
   for (int64_t row = rows.begin; row < rows.end; row += height)
     for (int64_t column = columns.begin; column < columns.end; column += length)
       run_piece({row, std::min(row + height, rows.end)},
