@@ -6,8 +6,7 @@
 #include <cmath>
 
 #include "rlx/ir/evaluate.h"
-#include "rlx/ops/ops_convolution.h"
-#include "rlx/ops/ops_core.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/runtime/program.h"
 
 namespace rlx {
@@ -32,12 +31,12 @@ Tensor random(const Shape& shape, uint32_t seed) {
 Graph two_convolutions() {
   Graph graph;
   Value x = graph.input("x", {DType::f32, {1, kChannels, kExtent, kExtent}});
-  x = conv(x, graph.weight("w", random({kChannels, kChannels, 1, 1}, 9)));
+  const OpRef conv = catalog().at("conv");
+  x = graph.add(conv, {x, graph.weight("w", random({kChannels, kChannels, 1, 1}, 9))}, {});
   for (const char* name : {"first", "second"}) {
-    const Value w = graph.weight(std::string("w_") + name, random({kChannels, kChannels, 3, 3},
-                                                                  static_cast<uint32_t>(name[0])));
-    x = conv(x, w, {}, {.pads = {1, 1, 1, 1}});
-    graph.set_name(x, name);
+    const Tensor weights = random({kChannels, kChannels, 3, 3}, static_cast<uint32_t>(name[0]));
+    const Value w = graph.weight(std::string("w_") + name, weights);
+    x = graph.add(conv, {x, w}, {{"pads", Ints{1, 1, 1, 1}}}, name);
   }
   graph.output("y", x);
   return graph;

@@ -314,6 +314,50 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace rlx::vector {
+
+#if defined(RLX_HIGHWAY) && HWY_ARCH_X86 && defined(__GNUC__)
+namespace {
+
+// A processor that computes a vector of 512 bits in two halves loses nothing with vectors of 256,
+// which fit better where half of the last one would be empty. By what decides how weights are
+// packed, and nothing else.
+struct Halves {
+  static bool suit(const ConvSize& size) {
+    const int64_t rest = size.outputs / size.groups % 16;
+    return rest > 0 && rest <= 8;
+  }
+  static const ConvFunctions& of(const ConvSize& size) {
+    static const ConvFunctions narrow = N_AVX2::make(), wide = N_AVX3::make();
+    return suit(size) ? narrow : wide;
+  }
+  static int64_t panels(const ConvSize& size) { return of(size).panels(size); }
+  static int64_t packed_size(const ConvSize& size) { return of(size).packed_size(size); }
+  static void pack(const ConvSize& size, const float* weights, Range range, float* packed) {
+    of(size).pack(size, weights, range, packed);
+  }
+  static ConvBlocks blocks(const Conv& conv, int threads) {
+    return of(conv.size).blocks(conv, threads);
+  }
+  static void run(const Conv& conv, const ConvBlocks& blocks, int64_t block, float* scratch) {
+    of(conv.size).run(conv, blocks, block, scratch);
+  }
+};
+
+}  // namespace
+
+ConvFunctions conv(Isa isa) {
+  if (isa == Isa::avx512 && __builtin_cpu_is("amdfam19h"))
+    return {.accepts = N_AVX3::make().accepts,
+            .panels = Halves::panels,
+            .packed_size = Halves::packed_size,
+            .pack = Halves::pack,
+            .blocks = Halves::blocks,
+            .run = Halves::run};
+  return RLX_OF_ISA(isa, make);
+}
+#else
 ConvFunctions conv(Isa isa) { return RLX_OF_ISA(isa, make); }
+#endif
+
 }  // namespace rlx::vector
 #endif
