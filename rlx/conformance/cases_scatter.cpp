@@ -109,7 +109,7 @@ std::vector<OpCase> scatter_elements_cases() {
   return {
       {"scatter_elements", {x, at, updates}, {}, "replaced, the last one stays"},
       {"scatter_elements", {x, at, updates}, attrs("add"), "added", 4},
-      {"scatter_elements", {x, at, updates}, attrs("mul"), "multiplied", 4, 1, {}, false},
+      {"scatter_elements", {x, at, updates}, attrs("mul"), "multiplied", 4},
       {"scatter_elements", {x, at, updates}, attrs("max"), "the largest", 4},
       {"scatter_elements", {x, at, updates}, attrs("min"), "the smallest", 4},
       {"scatter_elements", {small, line, many}, {}, "many for few places, replaced"},
@@ -177,7 +177,7 @@ std::vector<OpCase> scatter_nd_cases() {
   return {
       {"scatter_nd", {x, at, updates}, {}, "elements replaced, the last one stays"},
       {"scatter_nd", {x, at, updates}, reduction("add"), "elements added", 6},
-      {"scatter_nd", {x, at, updates}, reduction("mul"), "multiplied", 6, 1, {}, false},
+      {"scatter_nd", {x, at, updates}, reduction("mul"), "multiplied", 6},
       {"scatter_nd", {x, at, updates}, reduction("max"), "the largest", 6},
       {"scatter_nd", {x, at, updates}, reduction("min"), "the smallest", 6},
       {"scatter_nd", {x, rows, blocks}, {}, "many rows replaced"},

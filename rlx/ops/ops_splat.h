@@ -26,7 +26,7 @@ struct SplatOptions {
 // covered, and depth (along the view, each Gaussian weighted by how much of the pixel it covers). A
 // Gaussian covers sigmoid(opacity) * exp(-d^2 / 2) of a pixel, d being the distance of its ray from
 // the middle in standard deviations. Gaussians are drawn from the nearest to the farthest, by their
-// middles. The camera has no gradient.
+// middles. All operands have gradients, the camera too.
 Value gaussian_splat(const SplatScene& scene, Value camera, Value background,
                      const SplatOptions& options = {});
 

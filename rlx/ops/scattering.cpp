@@ -228,7 +228,9 @@ Gradients scatter_gradient(const GradientSite& site, const ScatterForm& form) {
   const auto gather = [&](Value from) { return form.gather(from, indices, attr); };
   const auto scatter = [&](Value into, Value values, const char* reduction) {
     return into.apply(*site.node.op, {into, indices, values},
-                      {{form.attr, attr}, {"reduction", reduction}});
+                      {{form.attr, attr},
+                       {"reduction", reduction},
+                       {"deterministic", site.attrs().get<bool>("deterministic")}});
   };
   const std::string& reduction = site.attrs().get<std::string>("reduction");
   if (reduction == "add") return {dy, std::nullopt, gather(dy)};
@@ -238,7 +240,19 @@ Gradients scatter_gradient(const GradientSite& site, const ScatterForm& form) {
     const Value share = dy / scatter(x_is, update_is, "add");
     return {share * x_is, std::nullopt, gather(share) * update_is};
   }
-  require(reduction == "none", form.name, ": has no gradient with reduction ", reduction);
+  if (reduction == "mul") {  // the product of the other factors, of which one may be 0
+    const Value zero = scalar(dy, 0), one = scalar(dy, 1);
+    const auto is_zero = [&](Value v) { return equal(v, zero); };
+    const auto rest = [&](Value v) { return where(is_zero(v), one, v); };
+    const auto number = [&](Value v) { return cast(is_zero(v), dy.dtype()); };
+    const Value all = scatter(rest(x), rest(updates), "mul"),
+                zeros_of = scatter(number(x), number(updates), "add");
+    const auto others = [&](Value v, Value product, Value zeros) {
+      return where(equal(zeros, number(v)), product / rest(v), zero);
+    };
+    return {dy * others(x, all, zeros_of), std::nullopt,
+            gather(dy) * others(updates, gather(all), gather(zeros_of))};
+  }
   // Of duplicates only the last contributes. Scattering the updates' numbers shows which one that
   // is.
   const Dims& shape = updates.shape();
