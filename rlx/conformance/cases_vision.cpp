@@ -1,7 +1,6 @@
 // Rows for pictures and boxes: grid_sample, roi_align, deform_conv, non_max_suppression.
 
 #include "rlx/conformance/op_cases.h"
-#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_vision.h"
 

@@ -24,7 +24,8 @@ TensorMap flushed_reference(const CaseGraph& built) {
 std::string host_reasons(const RunReport& report) {
   std::set<std::string> reasons;
   for (const HostStepReport& step : report.host_steps)
-    if (!step.reason.empty())  // most reasons begin with the op they are about
+    // Numbers that a run reads back compute nothing. Most reasons begin with the op they are about.
+    if (!step.reason.empty() && step.op != "fetch")
       reasons.insert(step.reason.rfind(step.op, 0) == 0 ? step.reason
                                                         : text(step.op, ": ", step.reason));
   return joined(reasons, "; ");

@@ -3,8 +3,8 @@
 
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/grid_sample.h"
-#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_vision.h"
 
 namespace rlx {
 namespace {
@@ -82,6 +82,12 @@ Beside beside(Value moved, const Taps& taps, bool is_row, int64_t taps_of_other,
 
 Value deform_conv(Value x, Value w, Value offset, Value bias, const DeformConvOptions& options) {
   check(x, w, offset, bias, options);
+  if (x.dtype() == DType::f16 || x.dtype() == DType::bf16) {  // places have more digits than these
+    const auto wide = [](Value v) { return v ? cast(v, DType::f32) : v; };
+    DeformConvOptions in_wide = options;
+    in_wide.mask = wide(options.mask);
+    return cast(deform_conv(wide(x), wide(w), wide(offset), wide(bias), in_wide), x.dtype());
+  }
   const Taps rows = taps_of(x, w, 0, options), columns = taps_of(x, w, 1, options);
   const int64_t taps = rows.count * columns.count, sets = options.offset_groups,
                 groups = options.groups, channels = x.shape()[1].number(),

@@ -26,16 +26,6 @@ Value conv_integer(Value x, Value w, Value x_zero = {}, Value w_zero = {},
 // bias is i32, in units of both scales.
 Value qlinear_conv(const QuantisedOperand& x, const QuantisedOperand& w, Value y_scale,
                    Value y_zero, Value bias = {}, const ConvOptions& options = {});
-struct DeformConvOptions {
-  Ints strides = {}, dilations = {}, pads = {};
-  int64_t groups = 1;
-  int64_t offset_groups = 1;  // sets of offsets, each for its part of the channels
-  Value mask = {};            // [B, offset_groups * h * w, H', W']: what each tap counts
-};
-// x [B, C, H, W], w [O, C / groups, h, w]; each tap of each window is moved by offset
-// [B, offset_groups * h * w * 2, H', W'], down and to the right, and read between the elements.
-Value deform_conv(Value x, Value w, Value offset, Value bias = {},
-                  const DeformConvOptions& options = {});
 struct ConvTransposeOptions {
   Ints strides = {}, dilations = {}, pads = {};
   Ints output_padding = {};  // at the end of each dim

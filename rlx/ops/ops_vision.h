@@ -14,6 +14,16 @@ struct GridSampleOptions {
 };
 // x [N, C, H, W] at the places (x, y) that grid [N, H', W', 2] names, from -1 to 1.
 Value grid_sample(Value x, Value grid, const GridSampleOptions& options = {});
+struct DeformConvOptions {
+  Ints strides = {}, dilations = {}, pads = {};
+  int64_t groups = 1;
+  int64_t offset_groups = 1;  // sets of offsets, each for its part of the channels
+  Value mask = {};            // [B, offset_groups * h * w, H', W']: what each tap counts
+};
+// x [B, C, H, W], w [O, C / groups, h, w]; each tap of each window is moved by offset
+// [B, offset_groups * h * w * 2, H', W'], down and to the right, and read between the elements.
+Value deform_conv(Value x, Value w, Value offset, Value bias = {},
+                  const DeformConvOptions& options = {});
 struct RoiAlignOptions {
   std::string mode = "avg";       // max
   int64_t height = 1, width = 1;  // bins of a region

@@ -7,6 +7,7 @@
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_integer.h"
 #include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_vision.h"
 
 namespace rlx::onnx {
 namespace {
