@@ -61,6 +61,36 @@ std::vector<OpCase> fourier_rows() {
   return cases;
 }
 
+std::vector<OpCase> half_spectrum_rows() {
+  std::vector<OpCase> cases;
+  const auto row = [&](const TensorType& x, int64_t half, const Attrs& attrs, const char* why,
+                       const SymbolValues& symbols = {}) {
+    Tensor first(DType::f32, {half + 1, 2});
+    for (int64_t k = 0; k <= half; ++k) {
+      const Turn turn = turn_of(k, 2 * half);
+      first.set(2 * k, turn.cosine);
+      first.set(2 * k + 1, 0 - turn.sine);
+    }
+    cases.push_back({.op = "half_spectrum",
+                     .inputs = {normal(x), given(first)},
+                     .attrs = attrs,
+                     .why = why,
+                     .terms = 4,
+                     .symbols = symbols});
+  };
+  row(f32({3, 1, 2}), 1, {}, "two samples");
+  row(f32({3, 2, 2}), 1, {{"inverse", true}}, "two samples, backwards");
+  row(f32({2, 3, 2}), 3, {{"ends", 2.0}}, "a factor for the ends");
+  row(f32({2, 4, 2}), 3, {{"inverse", true}, {"ends", 0.5}}, "both attributes");
+  row(f32({5, 3, 63, 2}), 63, {}, "odd, more axes");
+  row(f32({33, 65, 2}), 64, {{"inverse", true}}, "even, backwards");
+  row(f32({2, 513, 2}), 513, {}, "longer than a workgroup");
+  row(f32({0, 4, 2}), 4, {}, "nothing");
+  row(f32({"n", 4, 2}), 4, {}, "a symbolic number of lines", {{"n", 19}});
+  row(type(DType::f16, {3, 7, 2}), 7, {}, "f16");
+  return cases;
+}
+
 using Compose = std::function<Value(Value)>;
 
 void add(std::vector<OpCase>& cases, const char* op, const TensorType& x, int64_t length,
@@ -248,8 +278,8 @@ std::vector<OpCase> number_rows() {
 
 std::vector<OpCase> fft_cases() {
   std::vector<OpCase> all;
-  for (const auto& cases :
-       {fourier_rows(), fft_rows(), real_rows(), several_axes_rows(), number_rows()})
+  for (const auto& cases : {fourier_rows(), half_spectrum_rows(), fft_rows(), real_rows(),
+                            several_axes_rows(), number_rows()})
     all.insert(all.end(), cases.begin(), cases.end());
   return all;
 }

@@ -38,6 +38,7 @@ const OpDef& gather_nd_op();
 const OpDef& gather_op();
 const OpDef& grid_sample_op();
 const OpDef& group_norm_op();
+const OpDef& half_spectrum_op();
 const OpDef& grouped_matmul_op();
 const OpDef& gru_op();
 const OpDef& if_else_op();
@@ -151,6 +152,7 @@ constexpr Definition kOps[] = {
     gather_op,                    //
     grid_sample_op,               //
     group_norm_op,                //
+    half_spectrum_op,             //
     grouped_matmul_op,            //
     gru_op,                       //
     if_else_op,                   //

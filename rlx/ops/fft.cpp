@@ -177,6 +177,13 @@ struct Line {
   }
 };
 
+// Up to half a turn.
+Value half_turns(Value like, int64_t n) {
+  std::vector<Complex> turns;
+  for (int64_t k = 0; k <= n / 2; ++k) turns.push_back(turn(k, n));
+  return numbers(like, DType::f32, turns);
+}
+
 Value with_zeros(Value x) {  // real numbers as complex ones
   Dims pads(2 * x.shape().size() + 2, Dim(0));
   pads.back() = 1;
@@ -209,8 +216,8 @@ Value ifft(Value x, int64_t axis, const FftOptions& options) {
   return line.finished(transform(line.x, true, line.scale), true);
 }
 
-// Of an even number the samples at even and odd places are the parts of z; with Z its transform,
-// X_k = (Z_k + conj Z_-k) / 2 - i exp(-2 pi i k / n) (Z_k - conj Z_-k) / 2.
+// Of an even number the samples at even and odd places are the parts of z, whose transform has all
+// that half_spectrum needs.
 Value rfft(Value x, int64_t axis, const FftOptions& options) {
   Line line("rfft", x, axis, options, false, false);
   line.resize(line.length);
@@ -224,17 +231,7 @@ Value rfft(Value x, int64_t axis, const FftOptions& options) {
   shape.back() = h;
   shape.emplace_back(2);
   const Value z = transform(reshape(line.x, shape), false, line.scale / 2);
-  std::vector<Pick> here, mirrored;
-  for (int64_t k = 0; k <= h; ++k) {
-    const Complex t = Complex(0, -1) * turn(k, n);
-    here.push_back({k % h, 1.0 + t});
-    mirrored.push_back({(h - k) % h, 1.0 - t, true});
-  }
-  // What is real must not be left to roundings.
-  Tensor kept(z.dtype(), {h + 1, 2});
-  for (int64_t i = 0; i < kept.count(); ++i) kept.set(i, i == 1 || i == 2 * h + 1 ? 0 : 1);
-  const Value y = picked(z, here) + picked(z, mirrored);
-  return line.finished(y * constant_beside(y, kept), true);
+  return line.finished(half_spectrum(z, half_turns(z, n)), true);
 }
 
 // The same backwards. The imaginary parts of frequencies 0 and n / 2 do not count.
@@ -242,18 +239,14 @@ Value irfft(Value x, int64_t axis, const FftOptions& options) {
   Line line("irfft", x, axis, options, true, true, true);
   const int64_t n = line.length, h = n / 2, bins = h + 1;
   line.resize(bins);
-  std::vector<Pick> here, mirrored;
   if (n % 2 == 1) {
-    for (int64_t k = 0; k < n; ++k) here.push_back({std::min(k, n - k), 1, k >= bins, k == 0});
-    const Value y = transform(picked(line.x, here), true, line.scale);
+    std::vector<Pick> picks;
+    for (int64_t k = 0; k < n; ++k) picks.push_back({std::min(k, n - k), 1, k >= bins, k == 0});
+    const Value y = transform(picked(line.x, picks), true, line.scale);
     return line.finished(squeeze(slice_axis(y, y.shape().size() - 1, 0, 1), {-1}), false);
   }
-  for (int64_t k = 0; k < h; ++k) {
-    const Complex t = Complex(0, 1) * turn(k, n, 1);
-    here.push_back({k, 1.0 + t, false, k == 0});
-    mirrored.push_back({h - k, 1.0 - t, true, k == 0});
-  }
-  const Value y = transform(picked(line.x, here) + picked(line.x, mirrored), true, line.scale);
+  const Value z = half_spectrum(line.x, half_turns(line.x, n), true);
+  const Value y = transform(z, true, line.scale);
   Dims shape(y.shape().begin(), y.shape().end() - 1);
   shape.back() = n;
   return line.finished(reshape(y, shape), false);

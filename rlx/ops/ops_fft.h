@@ -39,5 +39,9 @@ Value complex_power(Value z);
 // fourier_turns(x, n). No norm, but a factor.
 Value fourier(Value x, Value turns, bool inverse = false, double scale = 1);
 Value fourier_turns(Value like, int64_t n);
+// Twice the spectrum of n real samples from the transform of n / 2 numbers whose parts they are, or
+// back; turns holds the first n / 2 + 1 of fourier_turns(x, n). The two real ones come `ends`
+// times.
+Value half_spectrum(Value x, Value turns, bool inverse = false, double ends = 1);
 
 }  // namespace rlx

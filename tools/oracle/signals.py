@@ -19,6 +19,20 @@ def fourier(c, x, turns):
     return pairs((np.fft.ifft(z) * z.shape[-1] if c.inverse else np.fft.fft(z)) * c.scale)
 
 
+@oracle('numpy', 'half_spectrum')
+def half_spectrum(c, x, turns):
+    if c.inverse:
+        samples = np.fft.irfft(numbers(x), 2 * (x.shape[-2] - 1))
+        y = 2 * np.fft.fft(samples[..., ::2] + 1j * samples[..., 1::2])
+        y[..., 0] *= c.ends
+    else:
+        z = np.fft.ifft(numbers(x))
+        samples = np.stack([z.real, z.imag], -1).reshape(*z.shape[:-1], 2 * z.shape[-1])
+        y = 2 * np.fft.rfft(samples)
+        y[..., [0, -1]] *= c.ends
+    return pairs(y)
+
+
 # By row: the axis, the length, the norm.
 @oracle('numpy', 'fft')
 def fft(c, x):

@@ -137,7 +137,57 @@ class FourierKernel : public image::CallKernel {
   std::vector<float> middle_;
 };
 
+// One line of h numbers and one of h + 1. Numbers k and h - k have the same two on the other side:
+// with s and d their sum and difference, one conjugate, they are s + t d and conj(s - t d).
+void half_line(const float* x, const float* turns, int64_t h, bool inverse, float ends, float* y) {
+  if (inverse) {
+    const float first = x[0], last = x[2 * h];
+    y[0] = (first + last) * ends;
+    y[1] = (first - last) * ends;
+  } else {
+    const float a = x[0], b = x[1];
+    y[0] = 2 * (a + b) * ends;
+    y[2 * h] = 2 * (a - b) * ends;
+    y[1] = y[2 * h + 1] = 0;
+  }
+  const float sign = inverse ? -1.0F : 1.0F;
+  for (int64_t k = 1; 2 * k <= h; ++k) {
+    const float *a = x + 2 * k, *b = x + 2 * (h - k);
+    const float s_real = a[0] + b[0], s_imag = a[1] - b[1], d_real = a[0] - b[0],
+                d_imag = a[1] + b[1];
+    const float t_real = turns[2 * k + 1], t_imag = -sign * turns[2 * k];
+    const float real = t_real * d_real - t_imag * d_imag, imag = t_real * d_imag + t_imag * d_real;
+    float *to = y + 2 * k, *mirrored = y + 2 * (h - k);
+    to[0] = s_real + real;
+    to[1] = s_imag + imag;
+    mirrored[0] = s_real - real;
+    mirrored[1] = imag - s_imag;
+  }
+}
+
 }  // namespace
+
+std::unique_ptr<image::CallKernel> half_spectrum_kernel(CpuEnginePtr engine, bool inverse,
+                                                        double ends) {
+  return make_kernel([engine = std::move(engine), inverse,
+                      ends = static_cast<float>(ends)](image::CallSite& site) {
+    const image::Argument &given = site.inputs[0], &turns = site.inputs[1];
+    Tensor& y = site.results[0];
+    if (!is_f32(given) || !is_f32(turns) || turns.is_view) return false;
+    if (y.count() == 0) return true;
+    std::optional<image::Argument> copy;
+    const image::Argument& x = without_view(given, *engine, copy);
+    const int64_t h = turns.shape[0] - 1, in = 2 * (inverse ? h + 1 : h),
+                  out = 2 * (inverse ? h : h + 1);
+    const float *from = floats_of(x), *table = floats_of(turns);
+    float* to = y.mutable_data<float>().data();
+    engine->team.run(y.count() / out, CpuEngine::kGrain / out + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t line = begin; line < end; ++line)
+        half_line(from + line * in, table, h, inverse, ends, to + line * out);
+    });
+    return true;
+  });
+}
 
 std::unique_ptr<image::CallKernel> fourier_kernel(CpuEnginePtr engine, bool inverse, double scale) {
   return std::make_unique<FourierKernel>(std::move(engine), inverse, scale);

@@ -94,6 +94,11 @@ Kernel attention(const image::Call& call, const image::Image& /*image*/,
 Kernel fourier(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
   return fourier_kernel(engine, call.attrs.get<bool>("inverse"), call.attrs.get<double>("scale"));
 }
+Kernel half_spectrum(const image::Call& call, const image::Image& /*image*/,
+                     const CpuEnginePtr& engine) {
+  return half_spectrum_kernel(engine, call.attrs.get<bool>("inverse"),
+                              call.attrs.get<double>("ends"));
+}
 Kernel nearest(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
   return nearest_kernel(engine, call.attrs.get<bool>("products"),
                         call.attrs.get<bool>("skip_self"));
@@ -191,6 +196,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"erf", unary<&Elementwise::erf>},
     {"exp", unary<&Elementwise::exp>},
     {"fourier", fourier},
+    {"half_spectrum", half_spectrum},
     {"gather", gather},
     {"gelu", unary<&Elementwise::gelu>},
     {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
