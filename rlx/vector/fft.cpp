@@ -318,7 +318,46 @@ void run_lines(const FftLines& f, Range range, float* scratch) {
     run_group(f, line, std::min(kLanes, range.end - line), scratch);
 }
 
-FftFunctions make() { return {.lanes = kLanes, .lines = run_lines}; }
+// With s and d the sum and difference of number k and the conjugate of h - k, the results are
+// s + t d and conj(s - t d), where t is -i times the turn, or the conjugate of that.
+void half_spectrum(const float* x, const float* turns, int64_t h, bool inverse, float* y) {
+  const float sign = inverse ? 1.0F : -1.0F;
+  int64_t k = 1;
+#if defined(RLX_HIGHWAY) && HWY_TARGET != HWY_SCALAR
+  constexpr int64_t kNumbers = kLanes / 2;
+  constexpr hn::ScalableTag<uint64_t> numbers;
+  const auto backwards = [&](F v) {
+    return hn::BitCast(kFloats, hn::Reverse(numbers, hn::BitCast(numbers, v)));
+  };
+  float alternating[kLanes];
+  for (int64_t i = 0; i < kLanes; ++i) alternating[i] = i % 2 ? -1.0F : 1.0F;
+  const F conjugate = load(alternating), turned = conjugate * set(-sign);
+  for (; 2 * (k + kNumbers - 1) < h; k += kNumbers) {
+    const int64_t mirrored = 2 * (h - k - kNumbers + 1);
+    const F a = load(x + 2 * k), b = backwards(load(x + mirrored)) * conjugate;
+    const F s = a + b, d = a - b, turn = load(turns + 2 * k);
+    // (t d) has the parts t_r d_r - t_i d_i and t_r d_i + t_i d_r, with t = (sine, sign cosine).
+    const F across = hn::DupEven(turn) * hn::Reverse2(kFloats, d) * turned;
+    const F product = mul_add(hn::DupOdd(turn), d, across);
+    store(s + product, y + 2 * k);
+    store(backwards((s - product) * conjugate), y + mirrored);
+  }
+#endif
+  for (; 2 * k <= h; ++k) {
+    const float *a = x + 2 * k, *b = x + 2 * (h - k);
+    const float s_real = a[0] + b[0], s_imag = a[1] - b[1], d_real = a[0] - b[0],
+                d_imag = a[1] + b[1];
+    const float t_real = turns[2 * k + 1], t_imag = sign * turns[2 * k];
+    const float real = t_real * d_real - t_imag * d_imag, imag = t_real * d_imag + t_imag * d_real;
+    float *to = y + 2 * k, *mirrored = y + 2 * (h - k);
+    to[0] = s_real + real;
+    to[1] = s_imag + imag;
+    mirrored[0] = s_real - real;
+    mirrored[1] = imag - s_imag;
+  }
+}
+
+FftFunctions make() { return {.lanes = kLanes, .lines = run_lines, .half = half_spectrum}; }
 
 }  // namespace
 }  // namespace rlx::vector::HWY_NAMESPACE

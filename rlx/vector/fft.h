@@ -37,6 +37,9 @@ struct FftLines {
 struct FftFunctions {
   int64_t lanes;
   void (*lines)(const FftLines& lines, Range range, float* scratch);  // begins at a multiple
+  // Of a spectrum of 2 h real samples and the transform of h numbers made of them: the numbers 1 to
+  // h - 1 of one from the other, which are in pairs from both ends. `turns` holds half a turn.
+  void (*half)(const float* x, const float* turns, int64_t h, bool inverse, float* y);
   // Floats that `lines` works in.
   int64_t scratch(int64_t length) const { return 4 * length * lanes; }
 };

@@ -119,6 +119,33 @@ TEST_P(Fft, SwappedPartsAreTheInverse) {
   for (size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(back[i], x[i], 2e-6) << i;
 }
 
+TEST_P(Fft, HalvesOfASpectrumAreMadeOfPairs) {
+  for (const bool inverse : {false, true})
+    for (const int64_t h : {1, 2, 3, 16, 17, 31, 64, 100}) {
+      const std::vector<float> x = numbers(h + 1);
+      std::vector<float> turns, y(static_cast<size_t>(2 * h + 2), 7.0F);
+      for (int64_t k = 0; k <= h; ++k) {
+        const Turn turn = turn_of(k, 2 * h);
+        turns.push_back(static_cast<float>(turn.cosine));
+        turns.push_back(static_cast<float>(-turn.sine));
+      }
+      fft(GetParam()).half(x.data(), turns.data(), h, inverse, y.data());
+      for (int64_t k = 0; k <= h; ++k) {
+        const size_t at = static_cast<size_t>(2 * k);
+        if (k % h == 0) {  // not its business
+          EXPECT_EQ(y[at], 7.0F);
+          continue;
+        }
+        const Complex a(x[at], x[at + 1]), b(x[size_t(2 * (h - k))], -x[size_t(2 * (h - k) + 1)]);
+        const Turn turn = turn_of(k, 2 * h);
+        const Complex t(-turn.sine, inverse ? turn.cosine : -turn.cosine);
+        const Complex wanted = a + b + t * (a - b);
+        EXPECT_NEAR(y[at], wanted.real(), 2e-6) << h << ' ' << k;
+        EXPECT_NEAR(y[at + 1], wanted.imag(), 2e-6) << h << ' ' << k;
+      }
+    }
+}
+
 TEST_P(Fft, TwoPassesAreOneTransform) {
   for (const int64_t n : {64, 630, 4096, 5040, 65536}) {
     const FftPlan plan(n, 0, functions_.lanes);  // as few lines as can be

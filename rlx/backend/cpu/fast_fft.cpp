@@ -137,9 +137,8 @@ class FourierKernel : public image::CallKernel {
   std::vector<float> middle_;
 };
 
-// One line of h numbers and one of h + 1. Numbers k and h - k have the same two on the other side:
-// with s and d their sum and difference, one conjugate, they are s + t d and conj(s - t d).
-void half_line(const float* x, const float* turns, int64_t h, bool inverse, float ends, float* y) {
+// What is real at both ends of a spectrum, in one line of h numbers and one of h + 1.
+void half_ends(const float* x, int64_t h, bool inverse, float ends, float* y) {
   if (inverse) {
     const float first = x[0], last = x[2 * h];
     y[0] = (first + last) * ends;
@@ -149,19 +148,6 @@ void half_line(const float* x, const float* turns, int64_t h, bool inverse, floa
     y[0] = 2 * (a + b) * ends;
     y[2 * h] = 2 * (a - b) * ends;
     y[1] = y[2 * h + 1] = 0;
-  }
-  const float sign = inverse ? -1.0F : 1.0F;
-  for (int64_t k = 1; 2 * k <= h; ++k) {
-    const float *a = x + 2 * k, *b = x + 2 * (h - k);
-    const float s_real = a[0] + b[0], s_imag = a[1] - b[1], d_real = a[0] - b[0],
-                d_imag = a[1] + b[1];
-    const float t_real = turns[2 * k + 1], t_imag = -sign * turns[2 * k];
-    const float real = t_real * d_real - t_imag * d_imag, imag = t_real * d_imag + t_imag * d_real;
-    float *to = y + 2 * k, *mirrored = y + 2 * (h - k);
-    to[0] = s_real + real;
-    to[1] = s_imag + imag;
-    mirrored[0] = s_real - real;
-    mirrored[1] = imag - s_imag;
   }
 }
 
@@ -182,8 +168,10 @@ std::unique_ptr<image::CallKernel> half_spectrum_kernel(CpuEnginePtr engine, boo
     const float *from = floats_of(x), *table = floats_of(turns);
     float* to = y.mutable_data<float>().data();
     engine->team.run(y.count() / out, CpuEngine::kGrain / out + 1, [&](int64_t begin, int64_t end) {
-      for (int64_t line = begin; line < end; ++line)
-        half_line(from + line * in, table, h, inverse, ends, to + line * out);
+      for (int64_t line = begin; line < end; ++line) {
+        half_ends(from + line * in, h, inverse, ends, to + line * out);
+        engine->fft.half(from + line * in, table, h, inverse, to + line * out);
+      }
     });
     return true;
   });
