@@ -10,12 +10,12 @@
 namespace rlx::detail {
 
 struct PackedWeights::Piece {
-  explicit Piece(size_t floats) : size(floats) {
+  Piece(size_t floats, bool large_pages) : size(floats) {
     const size_t bytes = size * sizeof(float);
     data = static_cast<float*>(::operator new(bytes, alignment(), std::nothrow));
     if (!data)
       fail(ErrorKind::out_of_memory, "the host has no ", bytes, " bytes for packed weights");
-    ask_for_large_pages(data, bytes);
+    if (large_pages) ask_for_large_pages(data, bytes);
   }
   ~Piece() { ::operator delete(data, alignment()); }
   Piece(const Piece&) = delete;
@@ -72,9 +72,13 @@ PackedPtr PackedWeights::allocate(int64_t floats) {
   constexpr size_t kLine = 16, kLeast = size_t{1} << 18, kMost = size_t{1} << 23;
   const size_t size = (static_cast<size_t>(floats) + kLine - 1) / kLine * kLine;
   std::shared_ptr<Piece> piece = open_.lock();
+  // As much again as there was, so that many weights have pages in common and few waste little.
+  // Large pages are not for all of a large model: where the system has to fetch them from its host,
+  // they take longer than they save in a first run.
+  constexpr size_t kMostInLargePages = size_t{1} << 24;
   if (!piece || piece->size - piece->used < size)
-    // As much again as there was, so that many weights have pages in common and few waste little.
-    open_ = piece = std::make_shared<Piece>(std::max(size, std::clamp(placed_, kLeast, kMost)));
+    open_ = piece = std::make_shared<Piece>(std::max(size, std::clamp(placed_, kLeast, kMost)),
+                                            placed_ < kMostInLargePages);
   placed_ += size;
   float* const data = piece->data + piece->used;
   piece->used += size;
