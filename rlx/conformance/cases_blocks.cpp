@@ -63,6 +63,20 @@ std::vector<OpCase> format_cases() {
          attrs_of(format),
          name});
   }
+  // More bytes than a device with lowered limits binds.
+  for (const char* name : {"q8_0", "q4_1"}) {
+    const BlockFormat format = block_format(name);
+    cases.push_back(without_gradient({"quantised_matmul",
+                                      {normal(f32({3, 64})), encoded(format, {70, 64})},
+                                      attrs_of(format),
+                                      text("many rows in ", name),
+                                      64}));
+    cases.push_back(
+        {"quantised_gather",
+         {encoded(format, {70, 64}), given(Tensor::of(DType::i64, {2, 2}, {3, -1, 44, 69}))},
+         attrs_of(format),
+         text("many rows in ", name)});
+  }
   return cases;
 }
 

@@ -155,6 +155,7 @@ std::vector<OpCase> deform_conv_rows() {
           8, {}),
       row({normal(f32({"n", 2, "h", 5})), normal(f32({2, 2, 1, 3})), normal(f32({"n", 6, "h", 3}))},
           "symbolic extents", 6, {}, {{"n", 2}, {"h", 4}}),
+      row({normal(f32({0, 4, 5, 6})), w, normal(f32({0, 18, 3, 4}))}, "no pictures", 36, {}),
   };
 }
 

@@ -39,6 +39,10 @@ bool has_rows_that_fit(const OpCase& row) {
   return is_concrete(shape) && span <= kRoom;
 }
 
+int64_t bytes_of_last_axis(const CaseInput& input, const OpCase& row) {
+  return input.type.shape.back().value(row.symbols) * bytes_of(input.type.dtype);
+}
+
 // What must go on beyond the limit; other ops may say that a tensor is too large.
 bool is_taken_in_shards(const OpCase& row, const OpSet& ops) {
   constexpr std::string_view kOps[] = {"matmul",  "linear",      "gather",     "cast",
@@ -46,9 +50,15 @@ bool is_taken_in_shards(const OpCase& row, const OpSet& ops) {
                                        "sum",     "mean",        "prod",       "l1",
                                        "l2",      "sum_square",  "reduce_max", "reduce_min",
                                        "log_sum", "mean_square", "logsumexp",  "quantised_matmul"};
+  if (row.compose) return false;
   // A row of a quantised weight's blocks, and what it meets, must fit.
   const bool in_blocks = row.attrs.has("format") && !row.attrs.get<std::string>("format").empty();
-  if (row.compose || in_blocks) return false;
+  if (in_blocks) {
+    constexpr int64_t kRoom = kLoweredBytes - 256;
+    if (row.op == "quantised_gather") return bytes_of_last_axis(row.inputs[0], row) * 8 <= kRoom;
+    return row.op == "quantised_matmul" && row.attrs.get_or("transpose_w", true) &&
+           bytes_of_last_axis(row.inputs[0], row) <= kRoom;
+  }
   // In parts, beside its axis or of what it is made of.
   constexpr std::string_view kSoftmax[] = {"softmax", "log_softmax"};
   if (is_one_of(kSoftmax, row) && row.inputs[0].type.dtype == DType::f32 &&

@@ -13,7 +13,8 @@ namespace {
 class ProgramMemory : public DeviceTest {};
 INSTANTIATE_TEST_SUITE_P(EveryDevice, ProgramMemory, every_device(), device_name);
 
-// Each level keeps a value for the way back, half as large as the one before; the rows are symbolic.
+// Each level keeps a value for the way back, half as large as the one before; the rows are
+// symbolic.
 Graph levels() {
   Graph graph;
   Value x = graph.input("x", f32({"rows", 256}));

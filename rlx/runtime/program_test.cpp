@@ -349,18 +349,29 @@ TEST(ProgramThreads, AreAsManyAsTheirOptionsSay) {
   Graph graph;
   graph.output("y", relu(graph.input("x", f32({1 << 20}))));
   const TensorMap inputs{{"x", filled({1 << 20}, 1)}};
+  const auto by_search = [](int threads) {
+    return find_all_devices({.cpu = {.threads = threads}}).at("cpu");
+  };
   for (const int threads : {1, 3}) {
     const int before = alive();
-    const Program by_compile = compile(graph, {.threads = threads});
-    by_compile.run(inputs);
-    EXPECT_EQ(alive() - before, threads - 1);
-    const Program by_device = compile(graph, {.device = Device({.threads = threads})});
-    by_device.run(inputs);
-    EXPECT_EQ(alive() - before, 2 * (threads - 1));
-    const FoundDevices found = find_all_devices({.cpu = {.threads = threads}});
-    const Program by_search = compile(graph, {.device = found.at("cpu")});
-    by_search.run(inputs);
-    EXPECT_EQ(alive() - before, 3 * (threads - 1));
+    std::vector<Program> all;
+    const auto check = [&](const CompileOptions& options) {
+      {
+        const Program alone = compile(graph, options);
+        alone.run(inputs);
+        EXPECT_EQ(alive() - before, threads - 1);
+      }
+      EXPECT_EQ(alive(), before) << "they go with the last who may use them";
+    };
+    check({.threads = threads});
+    check({.device = Device({.threads = threads})});
+    check({.device = by_search(threads)});
+    // Of several devices they are the same.
+    for (const Device& device : {Device({.threads = threads}), by_search(threads)}) {
+      all.push_back(compile(graph, {.device = device}));
+      all.back().run(inputs);
+      EXPECT_EQ(alive() - before, threads - 1);
+    }
   }
 }
 #endif
