@@ -8,7 +8,6 @@
 #include <new>
 
 #include "rlx/base/error.h"
-#include "rlx/base/large_pages.h"
 #include "rlx/tensor/storage.h"
 
 namespace rlx {
@@ -59,7 +58,6 @@ Storage::Storage(size_t bytes) : version_(next_version()) {
   if (bytes > 0) own_ = static_cast<std::byte*>(std::calloc(bytes, 1));
   if (bytes > 0 && own_ == nullptr)
     fail(ErrorKind::out_of_memory, "the host has no ", bytes, " bytes for a tensor");
-  ask_for_large_pages(own_, bytes);
   bytes_ = {own_, bytes};
 }
 Storage::Storage(std::span<const std::byte> bytes, Keep keep_alive)
