@@ -82,7 +82,7 @@ void take_rows(const ByteMatrix& a, int64_t inner, Range rows, uint32_t* to, int
     T* row = reinterpret_cast<T*>(to + r * words);
     const auto* bytes = static_cast<const uint8_t*>(a.data) + r * a.row;
     if (sizeof(T) == 1 && a.column == 1 && !a.is_signed)
-      std::memcpy(row, bytes, static_cast<size_t>(inner));
+      std::copy_n(bytes, inner, row);  // of which there may be none
     else
       for (int64_t k = 0; k < inner; ++k) {
         const uint8_t byte = bytes[k * a.column];
