@@ -133,10 +133,10 @@ int64_t shard_elements(int64_t bytes, const DeviceTraits& traits) {
   return steps * kStep;
 }
 
-bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits) {
-  // The bounds of symbols are not known here: a symbol counts as unbounded.
+bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits,
+                  const SymbolRanges& ranges) {
   const Dim bytes = bytes_of(dtype, count(shape), traits);
-  return bytes.range({}).high <= traits.max_binding_bytes;
+  return bytes.range(ranges).high <= traits.max_binding_bytes;
 }
 
 }  // namespace rlx

@@ -35,7 +35,9 @@ void merge_dims(Dims& shape, std::vector<Operand>& operands);
 
 // How many elements a shard may have so that every operand of `bytes` per element can be bound.
 int64_t shard_elements(int64_t bytes, const DeviceTraits& traits);
-// Can a value of this many elements always be bound whole?
-bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits);
+// Can a value of this many elements always be bound whole? A symbol without a range counts as
+// unbounded.
+bool fits_binding(DType dtype, const Dims& shape, const DeviceTraits& traits,
+                  const SymbolRanges& ranges = {});
 
 }  // namespace rlx

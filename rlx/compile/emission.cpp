@@ -47,11 +47,15 @@ Operand Emission::contiguous(const Operand& operand, Steps& steps) {
   return copy;
 }
 
+bool Emission::fits(ValueId value) const {
+  const TensorType& whole = lowered_.values[size_t(value)].type;
+  return fits_binding(whole.dtype, whole.shape, traits_, lowered_.bounds);
+}
+
 // Of a value too large to bind whole, a view of a small part binds only that part.
 void Emission::bind_part(Operand& operand) const {
   if (operand.access != Access::read || operand.window || operand.atomic) return;
-  const TensorType& whole = lowered_.values[size_t(operand.value)].type;
-  if (fits_binding(whole.dtype, whole.shape, traits_)) return;
+  if (fits(operand.value)) return;
   Dim first = operand.layout.offset, last = first;
   for (size_t d = 0; d < operand.shape.size(); ++d) {
     const Dim& stride = operand.layout.strides[d];
@@ -65,12 +69,20 @@ void Emission::bind_part(Operand& operand) const {
 
 // Is only a part of it read, which alone can be bound? Its place is not for a result then.
 bool Emission::is_part_of_large(const Dispatch& dispatch, ValueId value) const {
-  const TensorType& whole = lowered_.values[size_t(value)].type;
-  if (fits_binding(whole.dtype, whole.shape, traits_)) return false;
+  if (fits(value)) return false;
   return std::any_of(dispatch.operands.begin(), dispatch.operands.end(), [&](const Operand& each) {
     return each.value == value && each.access == Access::read && !each.window &&
            fits_binding(each.dtype, each.shape, traits_);
   });
+}
+
+// Lowering cuts what an extent could make too large. Where the bounds of symbols show that one
+// shard is all there can be, the dispatch is an ordinary one, whose bind group lasts.
+void Emission::join_shards(Dispatch& dispatch) const {
+  if (dispatch.repeat.range(lowered_.bounds).high > 1) return;
+  dispatch.repeat = 1;
+  for (Operand& operand : dispatch.operands)
+    if (operand.window && fits(operand.value)) operand.window.reset();
 }
 
 // A kernel stores element by element; a packed result gets a temporary and a packing step.
@@ -100,8 +112,11 @@ void Emission::emit(Dispatch dispatch, int node, Steps& steps) {
   dispatch.flag_code = node + 1;
   if (dispatch.flags_errors && lowered_.flag < 0)
     lowered_.flag = make_value(ValueKind::flag, "error flag", {DType::u32, {4}});
-  add(std::move(dispatch), node, steps);
-  for (Dispatch& pack : packing) add(std::move(pack), node, steps);
+  packing.insert(packing.begin(), std::move(dispatch));
+  for (Dispatch& each : packing) {
+    join_shards(each);
+    add(std::move(each), node, steps);
+  }
 }
 
 void Emission::emit(Steps more, int node, Steps& steps) {

@@ -38,6 +38,8 @@ class Emission {
   void emit(Dispatch dispatch, int node, Steps& steps);
   bool is_part_of_large(const Dispatch& dispatch, ValueId value) const;
   void bind_part(Operand& operand) const;
+  bool fits(ValueId value) const;  // can it always be bound whole?
+  void join_shards(Dispatch& dispatch) const;
   void check_strict(const std::string& op, const std::string& reason) const;
 
   Lowered& lowered_;
