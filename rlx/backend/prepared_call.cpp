@@ -63,7 +63,7 @@ void PreparedCall::make_aside(const image::Image& image,
   rest.tile = tile;
   for (image::Tile::Instruction& each : rest.tile.code) {
     if (each.op == image::Tile::kLoad) each.operands[0] += 1 - tile.own_inputs;
-    if (each.op == image::Tile::kResult) each = {image::Tile::kLoad, {0}, {}};
+    if (each.op == image::Tile::kResult) each = {image::Tile::kLoad, {0}, {}, each.dtype};
   }
   rest.tile.own_inputs = 0;
   const auto found = implementations.find(image::kElements);
@@ -179,8 +179,9 @@ bool PreparedCall::run_aside(Kernel& kernel) {
   own.results.resize(finishes ? site_.results.size() : 1);
   for (size_t r = 0; r < own.results.size(); ++r) {
     const Shape& shape = site_.stored.empty() ? site_.results[r].shape() : site_.stored[r].shape;
-    if (own.results[r].shape() != shape || own.results[r].dtype() != site_.results[r].dtype())
-      own.results[r] = Tensor(site_.results[r].dtype(), shape);
+    const DType dtype = finishes ? site_.results[r].dtype() : call_->tile.code[0].dtype;
+    if (own.results[r].shape() != shape || own.results[r].dtype() != dtype)
+      own.results[r] = Tensor(dtype, shape);
   }
   if (!kernel.kernel->run(own)) return false;
   if (finishes) {

@@ -13,6 +13,7 @@ struct CallTraits {
   std::string op = {};
   bool reads_views = false;  // without a copy
   bool finishes = false;     // what follows on single elements, while they are in the cache
+  bool in_tiles = false;     // is itself such an op, though none of floats alone
   // Tensors whose second axis lies innermost in memory: it gives its result so.
   enum class ChannelsLast : uint8_t { never, if_operands_are, always };
   ChannelsLast channels_last = ChannelsLast::never;

@@ -29,6 +29,10 @@ bool is_channels_last(const Operand& operand) {
          operand.layout == channels_last_layout(operand.shape);
 }
 
+bool flows_channels_last(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i32;
+}
+
 bool gives_channels_last(const CallTraits& traits, const Dims& result,
                          const std::vector<Operand>& operands) {
   if (!has_channels_last(result)) return false;

@@ -14,6 +14,8 @@ Dims channels_last_memory(const Dims& shape);
 bool has_channels_last(const Dims& shape);
 bool is_channels_last(const Operand& operand);
 
+// Numbers that kernels of the host compute so: floats, bytes and the sums of their products.
+bool flows_channels_last(DType dtype);
 // Does a call give its result so, for operands that lie as these?
 bool gives_channels_last(const CallTraits& traits, const Dims& result,
                          const std::vector<Operand>& operands);

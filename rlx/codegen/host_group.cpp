@@ -17,12 +17,13 @@ bool is_f32(const Value& value) { return value.present() && value.dtype() == DTy
 // operand that is read at the same elements.
 void share_place(Call& call, const Operand& result) {
   for (const Operand& input : call.inputs)
-    if (input.shape == result.shape && input.layout == result.layout)
+    if (input.shape == result.shape && input.layout == result.layout && input.dtype == result.dtype)
       call.in_place.push_back({input.value, result.value});
 }
 
 std::vector<double> params_of(const Node& node) {
   std::vector<double> params;
+  if (!node.op->elementwise) return params;
   for (const std::string& name : node.op->elementwise->params)
     params.push_back(node.attrs.get<double>(name));
   return params;
@@ -77,27 +78,29 @@ class Program {
       }
       call.inputs.push_back(operand);
     }
-    registers_[size_t(at)] = append({Tile::kResult});
+    registers_[size_t(at)] = append({Tile::kResult, {}, {}, node.types[0].dtype});
   }
 
   void add(int at) {
     const Node& node = body_.node(at);
     Tile::Instruction made{node.op->name};
-    for (const Value& input : node.inputs) made.operands.push_back(register_of(input));
+    for (const Value& input : node.inputs)
+      if (input.present()) made.operands.push_back(register_of(input));
     made.params = params_of(node);
+    made.dtype = node.types[0].dtype;
     registers_[size_t(at)] = append(std::move(made));
   }
 
   int32_t register_of(const Value& value) {
     int32_t& known = registers_[size_t(value.node)];
     if (known >= 0) return known;
-    if (const Node& node = value.producer(); is_constant(node)) {
-      return known = append({Tile::kNumber, {}, {tensor_of(node)->at(0)}});
-    }
+    if (const Node& node = value.producer(); is_constant(node))
+      return known = append({Tile::kNumber, {}, {tensor_of(node)->at(0)}, value.dtype()});
     Operand operand = broadcast(site_.inputs[size_t(inputs_[size_t(value.node)])], shape_);
     operand.access = Access::read;
     call.inputs.push_back(operand);
-    return known = append({Tile::kLoad, {static_cast<int32_t>(call.inputs.size()) - 1}});
+    const auto input = static_cast<int32_t>(call.inputs.size()) - 1;
+    return known = append({Tile::kLoad, {input}, {}, operand.dtype});
   }
 
   int32_t append(Tile::Instruction instruction) {
@@ -114,11 +117,21 @@ class Program {
 
 }  // namespace
 
-bool is_tile_op(const Node& node) {
-  if (is_source(node) || !node.op->elementwise || node.op->elementwise->comparison) return false;
-  return node.op->elementwise->floating && node.inputs.size() <= 3 &&
-         node.types[0].dtype == DType::f32 &&
+bool is_tile_op(const Node& node, const DeviceTraits& traits) {
+  if (is_source(node) || node.inputs.size() > 3) return false;
+  if (traits.calls_of(node.op->name).in_tiles)
+    return flows_channels_last(node.types[0].dtype) &&
+           std::all_of(node.inputs.begin(), node.inputs.end(), [](const Value& input) {
+             return !input.present() || flows_channels_last(input.dtype());
+           });
+  if (!node.op->elementwise || node.op->elementwise->comparison) return false;
+  return node.op->elementwise->floating && node.types[0].dtype == DType::f32 &&
          std::all_of(node.inputs.begin(), node.inputs.end(), is_f32);
+}
+
+bool may_go_on(const Node& node, const DeviceTraits& traits) {
+  const DType dtype = node.types[0].dtype;
+  return traits.calls_of(node.op->name).finishes && (dtype == DType::f32 || dtype == DType::i32);
 }
 
 std::optional<int> anchor_of(const Graph& body, const DeviceTraits& traits) {
@@ -127,7 +140,8 @@ std::optional<int> anchor_of(const Graph& body, const DeviceTraits& traits) {
     return std::nullopt;
   for (size_t at = 0; at < body.nodes().size(); ++at) {
     const Node& node = body.nodes()[at];
-    if (is_input(node) || (is_constant(node) && tensor_of(node)->count() == 1) || is_tile_op(node))
+    if (is_input(node) || (is_constant(node) && tensor_of(node)->count() == 1) ||
+        is_tile_op(node, traits))
       continue;
     if (is_source(node) || anchor >= 0 || node.types.size() != 1 || has_body(node))
       return std::nullopt;
@@ -135,14 +149,14 @@ std::optional<int> anchor_of(const Graph& body, const DeviceTraits& traits) {
   }
   const Dims& shape = body.outputs()[0].value.shape();
   for (const GraphOutput& output : body.outputs())
-    if (!(output.value.shape() == shape) || !is_f32(output.value) ||
+    if (!(output.value.shape() == shape) || !flows_channels_last(output.value.dtype()) ||
         is_source(output.value.producer()))
       return std::nullopt;
   if (anchor < 0) return anchor;
   const Node& node = body.node(anchor);
-  if (!traits.calls_of(node.op->name).finishes || !(node.types[0].shape == shape) ||
-      node.types[0].dtype != DType::f32)
-    return std::nullopt;
+  if (!may_go_on(node, traits) || !(node.types[0].shape == shape)) return std::nullopt;
+  // Floats are left where the first result will be.
+  if (is_f32(body.value(anchor)) && !is_f32(body.outputs()[0].value)) return std::nullopt;
   for (const Value& input : node.inputs)
     if (input.present() && !is_input(input.producer())) return std::nullopt;
   return anchor;
@@ -151,11 +165,13 @@ std::optional<int> anchor_of(const Graph& body, const DeviceTraits& traits) {
 Call tile_call(const Node& node, const std::vector<Operand>& inputs, const Operand& result) {
   Call call{image::kElements, {}, {}, {result.value}, ""};
   call.may_fail = false;
-  Tile::Instruction made{node.op->name, {}, params_of(node)};
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    call.inputs.push_back(broadcast(inputs[i], result.shape));
-    call.tile.code.push_back({Tile::kLoad, {static_cast<int32_t>(i)}, {}});
-    made.operands.push_back(static_cast<int32_t>(i));
+  Tile::Instruction made{node.op->name, {}, params_of(node), result.dtype};
+  for (const Operand& input : inputs) {
+    if (input.value < 0) continue;
+    const auto i = static_cast<int32_t>(call.inputs.size());
+    call.inputs.push_back(broadcast(input, result.shape));
+    call.tile.code.push_back({Tile::kLoad, {i}, {}, input.dtype});
+    made.operands.push_back(i);
   }
   call.tile.stores = {static_cast<int32_t>(call.tile.code.size())};
   call.tile.code.push_back(std::move(made));

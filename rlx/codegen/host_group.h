@@ -9,7 +9,9 @@
 namespace rlx {
 
 // Can the node be an instruction of a tile?
-bool is_tile_op(const Node& node);
+bool is_tile_op(const Node& node, const DeviceTraits& traits);
+// Can a call of the node's op go on with a tile?
+bool may_go_on(const Node& node, const DeviceTraits& traits);
 
 // The one node of a body that is no such instruction; -1: there is none. No value where the body
 // cannot be one call of the device.

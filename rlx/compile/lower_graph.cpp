@@ -292,14 +292,14 @@ class Lowering {
     const std::string reason = native ? "" : host_reason(node);
     if (native) {
       const bool follows =
-          is_tile_op(node) &&
+          is_tile_op(node, traits_) && flows_channels_last(node.types[0].dtype) &&
           gives_channels_last({.channels_last = kIfOperandsAre}, node.types[0].shape, inputs);
       if (follows) {
         put_channels_last(0);
         emission_.emit(tile_call(node, inputs, results[0]), scope.first_node + at, steps);
         return results;
       }
-      if (node.types[0].dtype == DType::f32 &&
+      if (flows_channels_last(node.types[0].dtype) &&
           gives_channels_last(traits_.calls_of(node.op->name), node.types[0].shape, inputs))
         put_channels_last(0);
     }

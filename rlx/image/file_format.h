@@ -10,7 +10,7 @@ namespace rlx::image {
 
 // As PNG has it: a transfer that changes line ends or cuts the eighth bit is seen at once.
 constexpr unsigned char kMagic[8] = {0x89, 'R', 'L', 'X', 'I', '\r', '\n', 0x1a};
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 constexpr size_t kHeaderBytes = 64, kAlignment = 64;
 // Of an expression over symbols; those of real models have a few dozen words.
 constexpr size_t kMostWords = 512;
@@ -37,7 +37,7 @@ using Field = typename Archive::template Field<T>;
 
 template <class A>
 void fields(A& a, Field<A, CallTraits>& t) {
-  a(t.op, t.reads_views, t.finishes, t.channels_last);
+  a(t.op, t.reads_views, t.finishes, t.in_tiles, t.channels_last);
 }
 template <class A>
 void fields(A& a, Field<A, DeviceTraits>& t) {
@@ -121,7 +121,7 @@ void fields(A& a, Field<A, Call::Told>& t) {
 }
 template <class A>
 void fields(A& a, Field<A, Tile::Instruction>& i) {
-  a(i.op, i.operands, i.params);
+  a(i.op, i.operands, i.params, i.dtype);
 }
 template <class A>
 void fields(A& a, Field<A, Tile>& t) {

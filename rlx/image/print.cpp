@@ -357,6 +357,7 @@ class Printer {
       for (const int32_t operand : each.operands)
         line += each.op == Tile::kLoad ? text(" input ", operand) : text(" r", operand);
       for (const double param : each.params) line += text(' ', AttrText()(param));
+      if (each.dtype != DType::f32) line += text(" : ", each.dtype);
       more_.push_back(std::move(line));
     }
     std::vector<std::string> stores;

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "rlx/tensor/dtype.h"
+
 namespace rlx::image {
 
-// Every instruction makes a register, which holds a tile of f32. All that is read and written has
-// one shape, or is read as if it had.
+// Every instruction makes a register, which holds a tile of one dtype. All that is read and written
+// has one shape, or is read as if it had.
 struct Tile {
   // Ops that are none of the catalogue's.
   static constexpr const char* kResult = "result";  // what the call's op gives: the first register
@@ -24,6 +26,7 @@ struct Tile {
     std::string op = {};                 // an op on single elements, or one of those above
     std::vector<int32_t> operands = {};  // registers
     std::vector<double> params = {};     // the attributes of its formula, in its order
+    DType dtype = DType::f32;            // of the register
     bool operator==(const Instruction&) const = default;
   };
   std::vector<Instruction> code = {};

@@ -172,7 +172,7 @@ bool Grouping::may_join(int at) const {
   const Node& node = graph_.node(at);
   if (group_[size_t(at)] >= 0 || once_[size_t(at)] || has_body(node)) return false;
   if (is_shape_arithmetic(node) || !node.definitions.empty()) return false;
-  return traits_.on_host() ? is_tile_op(node) : is_pointwise(node) && on_device(node);
+  return traits_.on_host() ? is_tile_op(node, traits_) : is_pointwise(node) && on_device(node);
 }
 
 bool Grouping::runs_along(const Value& input, const Group& group) const {
@@ -288,7 +288,7 @@ void Grouping::take_anchor(Group& group, int number) {
 
 AnchorTraits Grouping::store_of(const Node& node) const {
   if (!traits_.on_host()) return anchor_traits(node, traits_, choices_);
-  return {traits_.calls_of(node.op->name).finishes && node.types[0].dtype == DType::f32, 1};
+  return {may_go_on(node, traits_), 1};
 }
 
 bool Grouping::may_be_anchor(const Node& node) const {
@@ -306,8 +306,13 @@ bool Grouping::knows_host_inputs(const Node& node) {
 }
 
 bool Grouping::fits(const Group& group) const {
-  if (traits_.on_host()) return true;
   const Values outputs = outputs_of(group);
+  if (traits_.on_host()) {
+    // An anchor of floats leaves them where results of the group will be.
+    const auto is_f32 = [](const Value& value) { return value.dtype() == DType::f32; };
+    return group.anchor < 0 || !is_f32(graph_.value(group.anchor)) ||
+           std::all_of(outputs.begin(), outputs.end(), is_f32);
+  }
   int64_t bindings = group.anchor < 0 ? 0 : group.anchor_bindings - 1;  // but for its result
   for (const Value& input : inputs_of(group)) {
     const auto& readers = readers_[size_t(input.node)];

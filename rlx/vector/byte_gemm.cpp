@@ -1,6 +1,7 @@
 #include "rlx/vector/byte_gemm.h"
 
 #include <algorithm>
+#include <cstring>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "rlx/vector/byte_gemm.cpp"
@@ -60,6 +61,21 @@ void pack(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uin
     std::fill(to, to + words * kPanel * Words::in_word, T{0});
     std::fill(sum, sum + kPanel, 0);
     const int64_t here = std::min(kPanel, columns - p * kPanel);
+    if (sizeof(T) == 1 && b.row == 1 &&
+        inner % Words::in_word == 0) {  // words lie there as they are
+      const uint32_t flip = b.is_signed ? 0 : 0x80808080u;
+      for (int64_t j = 0; j < here; ++j) {
+        const auto* from = static_cast<const uint8_t*>(b.data) + (p * kPanel + j) * b.column;
+        for (int64_t w = 0; w < words; ++w) {
+          uint32_t word;
+          std::memcpy(&word, from + w * 4, sizeof word);
+          packed[(p * words + w) * kPanel + j] = word ^ flip;
+        }
+        for (int64_t k = 0; k < inner; ++k)
+          sum[j] += static_cast<int8_t>(from[k] ^ static_cast<uint8_t>(flip));
+      }
+      continue;
+    }
     for (int64_t k = 0; k < inner; ++k)
       for (int64_t j = 0; j < here; ++j) {
         const int64_t at = k * b.row + (p * kPanel + j) * b.column;
@@ -115,28 +131,36 @@ HWY_NOINLINE void run_tile(const ByteProduct& p, int64_t row, int64_t panel, int
   for (auto& chain : sums)
     for (auto& each : chain)
       for (I& x : each) x = set_int(0);
-  const auto* a = reinterpret_cast<const int32_t*>(p.a) + row * words;
   const auto* b = reinterpret_cast<const int32_t*>(p.b) + panel * kPanel * words;
-  int64_t k = 0;
-  for (; k + chains <= words; k += chains)
-#pragma GCC unroll 4
-    for (int i = 0; i < chains; ++i, b += kPanel) {
-      I right[vectors];
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v) right[v] = load_integers(b + v * kLanes);
+  const bool in_pieces = p.pieces.starts != nullptr;
+  const int64_t length = in_pieces ? p.pieces.words : words;
+  for (int64_t piece = 0; piece < (in_pieces ? p.pieces.count : 1); ++piece) {
+    const int32_t* a[rows];
 #pragma GCC unroll 8
-      for (int r = 0; r < rows; ++r) {
-        const I left = set_int(a[r * words + k + i]);
-#pragma GCC unroll 4
-        for (int v = 0; v < vectors; ++v)
-          sums[i][r][v] = Words::more(sums[i][r][v], left, right[v]);
-      }
-    }
-  for (; k < words; ++k, b += kPanel)
     for (int r = 0; r < rows; ++r)
-      for (int v = 0; v < vectors; ++v)
-        sums[0][r][v] =
-            Words::more(sums[0][r][v], set_int(a[r * words + k]), load_integers(b + v * kLanes));
+      a[r] = reinterpret_cast<const int32_t*>(p.a) +
+             (in_pieces ? p.pieces.starts[row + r] + p.pieces.offsets[piece] : (row + r) * words);
+    int64_t k = 0;
+    for (; k + chains <= length; k += chains)
+#pragma GCC unroll 4
+      for (int i = 0; i < chains; ++i, b += kPanel) {
+        I right[vectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) right[v] = load_integers(b + v * kLanes);
+#pragma GCC unroll 8
+        for (int r = 0; r < rows; ++r) {
+          const I left = set_int(a[r][k + i]);
+#pragma GCC unroll 4
+          for (int v = 0; v < vectors; ++v)
+            sums[i][r][v] = Words::more(sums[i][r][v], left, right[v]);
+        }
+      }
+    for (; k < length; ++k, b += kPanel)
+      for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < vectors; ++v)
+          sums[0][r][v] =
+              Words::more(sums[0][r][v], set_int(a[r][k]), load_integers(b + v * kLanes));
+  }
   const int64_t column = panel * kPanel;
 #pragma GCC unroll 8
   for (int r = 0; r < rows; ++r) {

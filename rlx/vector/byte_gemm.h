@@ -18,10 +18,19 @@ struct ByteMatrix {
   int64_t row = 0, column = 1;
 };
 
+// Rows that lie in pieces, such as what a window meets of a picture: row i is the words from
+// starts[i] + offsets[p] on, for each piece p.
+struct BytePieces {
+  const int64_t* starts = nullptr;  // null: rows of one piece, one behind the other
+  const int64_t* offsets = nullptr;
+  int64_t count = 1, words = 0;
+};
+
 // c[i][j] = sum over k of (a[i][k] - a_zero[i]) * (b[k][j] - b_zero[j]).
 struct ByteProduct {
   int64_t rows = 0, columns = 0, inner = 0;
   const uint32_t* a = nullptr;  // made by take_rows, with the sums of its rows
+  BytePieces pieces = {};       // where they are not one behind the other
   const int32_t* a_sums = nullptr;
   const uint32_t* b = nullptr;  // made by pack, with the sums of its columns
   const int32_t* b_sums = nullptr;
@@ -45,6 +54,13 @@ struct ByteGemm {
   int32_t a_shift(bool is_signed) const { return in_word == 4 && is_signed ? 128 : 0; }
   int32_t b_shift(bool is_signed) const { return in_word == 4 && !is_signed ? -128 : 0; }
 
+  Blocks blocks(const ByteProduct& product, int threads) const {
+    return blocks_of(
+        {.rows = product.rows, .columns = product.columns, .inner = words(product.inner)},
+        {.panel_columns = panel_columns, .tile_rows = tile_rows, .pack = nullptr, .run = nullptr},
+        threads);
+  }
+
   // `sums` has a number for each column of whole panels.
   void (*pack)(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uint32_t* packed,
                int32_t* sums);
@@ -61,14 +77,7 @@ ByteGemm byte_gemm(Isa isa, bool by_fours = multiplies_bytes());
 // The product, on a team or any other that has run(count, grain, body(begin, end)).
 template <class Team>
 void multiply(const ByteProduct& product, const ByteGemm& gemm, Team& team) {
-  const Blocks blocks = blocks_of(
-      {.rows = product.rows, .columns = product.columns, .inner = gemm.words(product.inner)},
-      {.panel_columns = gemm.panel_columns,
-       .tile_rows = gemm.tile_rows,
-       .pack = nullptr,
-       .run = nullptr},
-      team.threads());
-  each_block(blocks, product.rows, gemm.panels(product.columns), team,
+  each_block(gemm.blocks(product, team.threads()), product.rows, gemm.panels(product.columns), team,
              [&](Range rows, Range panels) { gemm.run(product, rows, panels); });
 }
 

@@ -27,23 +27,27 @@ void raise(uint8_t* to, const uint8_t* from, uint8_t turn, int64_t count) {
 
 }  // namespace
 
-void highest_bytes(const Windows& windows, bool is_signed, const uint8_t* x, uint8_t* y, Range rows,
-                   uint8_t* scratch) {
-  const Windows::Axis &ys = windows.y, &xs = windows.x;
-  const uint8_t turn = is_signed ? 128 : 0;
+void highest_bytes(const BytePool& pool, Range rows, uint8_t* scratch) {
+  const Windows::Axis &ys = pool.windows.y, &xs = pool.windows.x;
+  const uint8_t turn = pool.is_signed ? 128 : 0;
+  const int64_t channels = pool.channels, length = xs.in * channels;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
-    std::memset(scratch, 0, static_cast<size_t>(xs.in));
+    std::memset(scratch, 0, static_cast<size_t>(length));
     for (int64_t i = 0; i < ys.window; ++i)
       if (const int64_t at = row * ys.stride - ys.before + i * ys.dilation; at >= 0 && at < ys.in)
-        raise(scratch, x + at * xs.in, turn, xs.in);
-    uint8_t* to = y + row * xs.out;
-    for (int64_t pixel = 0; pixel < xs.out; ++pixel) {
+        raise(scratch, pool.x + at * length, turn, length);
+    uint8_t* to = pool.y + row * xs.out * channels;
+    for (int64_t pixel = 0; pixel < xs.out; ++pixel, to += channels) {
       const int64_t first = pixel * xs.stride - xs.before;
-      uint8_t most = 0;
+      std::memset(to, 0, static_cast<size_t>(channels));
       for (int64_t i = 0; i < xs.window; ++i)
-        if (const int64_t at = first + i * xs.dilation; at >= 0 && at < xs.in)
-          most = std::max(most, scratch[at]);
-      to[pixel] = static_cast<uint8_t>(most ^ turn);
+        if (const int64_t at = first + i * xs.dilation; at >= 0 && at < xs.in) {
+          if (channels == 1)
+            *to = std::max(*to, scratch[at]);
+          else
+            raise(to, scratch + at * channels, 0, channels);
+        }
+      for (int64_t c = 0; turn && c < channels; ++c) to[c] ^= turn;
     }
   }
 }

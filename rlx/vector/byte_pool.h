@@ -1,4 +1,4 @@
-// Windows that move over one plane [height, width] of bytes.
+// Windows that move over [height, width] bytes, or over as many pixels of several channels.
 #pragma once
 
 #include "rlx/vector/range.h"
@@ -8,7 +8,13 @@ namespace rlx::vector {
 
 // The largest under each window, of some rows of the result; padding never counts, and the lowest
 // is what a window of padding alone gives. `scratch` has as many bytes as a row of x.
-void highest_bytes(const Windows& windows, bool is_signed, const uint8_t* x, uint8_t* y, Range rows,
-                   uint8_t* scratch);
+struct BytePool {
+  Windows windows = {};
+  bool is_signed = false;
+  int64_t channels = 1;  // side by side
+  const uint8_t* x = nullptr;
+  uint8_t* y = nullptr;
+};
+void highest_bytes(const BytePool& pool, Range rows, uint8_t* scratch);
 
 }  // namespace rlx::vector

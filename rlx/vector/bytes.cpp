@@ -28,6 +28,14 @@ HWY_INLINE void store_at(I x, T* to, int64_t count) {
   copy_elements(part, to, count);
 }
 
+HWY_INLINE F floats_at(const float* from, int64_t count) {
+  return load_some(from, count, set(1.0f));
+}
+template <class T>
+HWY_INLINE F floats_at(const T* from, int64_t count) {
+  return to_float(integers_at(from, count));
+}
+
 // A row of scales or zeros as vectors: one again and again, along memory, or gathered.
 template <class T>
 struct Row {
@@ -40,6 +48,7 @@ struct Row {
   }
   HWY_INLINE F at(int64_t i, int64_t count) const {
     if (step == 0) return same;
+    if (step == 1) return floats_at(data + i, count);
     alignas(64) float lanes[kLanes] = {};
     for (int64_t k = 0; k < std::min(count, kLanes); ++k)
       lanes[k] = static_cast<float>(data[(i + k) * step]);
@@ -86,6 +95,8 @@ void dequantise_of(const int32_t* x, const Scales& s, float* y, int64_t count) {
     I steps = integers_at(x + i, here);
     if (same) {
       steps = steps - zero;
+    } else if (s.zero_step == 1) {
+      steps = steps - integers_at(zeros + i, here);
     } else {
       int32_t part[kLanes] = {};
       for (int64_t k = 0; k < here; ++k) part[k] = zeros[(i + k) * s.zero_step];

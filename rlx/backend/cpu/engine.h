@@ -12,6 +12,7 @@
 #include "rlx/vector/attention.h"
 #include "rlx/vector/block_bytes.h"
 #include "rlx/vector/blocks.h"
+#include "rlx/vector/byte_depthwise.h"
 #include "rlx/vector/byte_gemm.h"
 #include "rlx/vector/bytes.h"
 #include "rlx/vector/conv.h"
@@ -42,6 +43,7 @@ struct CpuEngine {
         blocks(vector::block_functions(isa)),
         block_bytes(vector::block_bytes(isa, vector::multiplies_bytes())),
         byte_gemm(vector::byte_gemm(isa)),
+        byte_depthwise(vector::byte_depthwise(isa)),
         bytes(vector::bytes(isa)),
         fft(vector::fft(isa)),
         nearest(vector::nearest(isa)),
@@ -62,6 +64,7 @@ struct CpuEngine {
   const vector::BlockFunctions blocks;
   const vector::BlockBytesFunctions block_bytes;
   const vector::ByteGemm byte_gemm;
+  const vector::RunByteDepthwise byte_depthwise;
   const vector::Bytes bytes;
   const vector::FftFunctions fft;
   const vector::NearestFunctions nearest;

@@ -1,183 +1,303 @@
-// Convolutions of bytes as products: weights by what their windows meet.
+// Convolutions of bytes, with channels innermost: products of what windows meet with the weights,
+// or a window for each channel.
 
 #include <algorithm>
 
 #include "rlx/backend/cpu/convolution_window.h"
 #include "rlx/backend/cpu/fast_quantised.h"
-#include "rlx/vector/byte_unfold.h"
+#include "rlx/backend/cpu/packed_of.h"
+#include "rlx/backend/cpu/scratch.h"
+#include "rlx/vector/byte_windows.h"
 
 namespace rlx::detail {
 namespace {
 
 using image::Argument;
+using vector::ByteDepthwise, vector::BytePicture;
 
 class ByteConvolutionKernel : public image::CallKernel {
  public:
-  ByteConvolutionKernel(CpuEnginePtr engine, const Attrs& attrs, bool keeps_w)
-      : engine_(std::move(engine)), attrs_(attrs), keeps_w_(keeps_w) {}
+  ByteConvolutionKernel(CpuEnginePtr engine, const Attrs& attrs, bool keeps_w,
+                        std::unique_ptr<TileProgram> tile)
+      : engine_(std::move(engine)),
+        attrs_(attrs),
+        keeps_w_(keeps_w),
+        tile_(std::move(tile)),
+        scratch_(engine_->team.threads()) {}
 
   bool run(image::CallSite& site) override {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
     Tensor& result = site.results[0];
+    const Shape& shape = site.stored.empty() ? result.shape() : site.stored[0].shape;
     const size_t axes = x.shape.size() - 2;
-    if (axes < 1 || axes > 2) return false;
+    if (x.shape.size() < 3 || axes > 2 || w.is_view) return false;
     if (!window_) window_ = window_of(attrs_, axes);
     if (!window_) return false;
     if (result.count() == 0) return true;
-    const int64_t groups = window_->groups, outputs = w.shape[0] / groups;
-    vector::ByteUnfold unfold{.is_signed = x.tensor.dtype() == DType::i8,
-                              .channels = w.shape[1],
-                              .windows = windows_of(x.shape, w.shape, result.shape())};
-    if (unfold.taps() * unfold.channels == 0 || count(x.shape) == 0) return false;
+    groups_ = window_->groups;
+    outputs_ = shape[1];
+    const BytePicture picture = picture_of(site, shape);
+    const int64_t places = picture.places();
+    if (picture.taps() * picture.channels == 0 || count(x.shape) == 0) return false;
+    if (site.stored.empty() && outputs_ != 1 && places != 1) return false;
+    if (tile_ && !tile_->place(site, 1)) return false;
     const bool w_signed = w.tensor.dtype() == DType::i8;
-    take_zeros(site, w_signed, unfold);
-    take_weights(w, w_signed, unfold);
-    const auto* planes = reinterpret_cast<const uint8_t*>(bytes_of(x));
-    int32_t* y = result.mutable_data<int32_t>().data();
-    const int64_t picture = count(x.shape) / (x.shape[0] * groups), places = unfold.places();
-    const auto part = [&](int64_t i) {  // one group of one picture
-      const int64_t row = i % groups * outputs;
-      vector::ByteUnfold each = unfold;
-      each.planes = planes + i * picture;
-      return std::pair(each, product_of(unfold.inner(engine_->byte_gemm), places,
-                                        {row, row + outputs}, y + i * outputs * places));
-    };
-    const int64_t parts = x.shape[0] * groups;
-    if (groups > 1)
-      by_parts(parts, part);
-    else
-      for (int64_t i = 0; i < parts; ++i) by_panels(part(i).first, part(i).second);
+    take_zeros(site, w_signed);
+    const int64_t batch = Steps(x)[0];
+    int32_t* y = tile_ ? nullptr : result.mutable_data<int32_t>().data();
+    const bool depthwise = picture.channels == 1 && groups_ == outputs_ && groups_ > 1;
+    if (depthwise) take_channel_weights(w, w_signed, picture);
+    for (int64_t n = 0; n < shape[0]; ++n) {
+      BytePicture each = picture;
+      each.data += n * batch;
+      if (depthwise)
+        run_depthwise(each, y, n * places);
+      else
+        run_products(each, w, w_signed, y, n * places);
+    }
     return true;
   }
 
  private:
-  vector::Windows windows_of(const Shape& x, const Shape& w, const Shape& y) const {
-    vector::Windows made;
-    const size_t axes = x.size() - 2;
+  // Of one group.
+  BytePicture picture_of(const image::CallSite& site, const Shape& y) const {
+    const Argument &x = site.inputs[0], &w = site.inputs[1];
+    const Steps steps(x);
+    const size_t axes = x.shape.size() - 2;
+    BytePicture made{.data = reinterpret_cast<const uint8_t*>(bytes_of(x)),
+                     .channel = steps[1],
+                     .pixel = steps[axes + 1],
+                     .row = axes == 2 ? steps[2] : 0,
+                     .is_signed = x.tensor.dtype() == DType::i8,
+                     .zero = static_cast<uint8_t>(zero_of(site, 2, 0)),
+                     .channels = w.shape[1]};
     for (size_t d = 0; d < axes; ++d)
-      (d + 1 == axes ? made.x : made.y) = {.in = x[d + 2],
-                                           .out = y[d + 2],
-                                           .window = w[d + 2],
-                                           .stride = window_->strides[d],
-                                           .dilation = window_->dilations[d],
-                                           .before = window_->pads_before[d]};
+      (d + 1 == axes ? made.windows.x : made.windows.y) = {.in = x.shape[d + 2],
+                                                           .out = y[d + 2],
+                                                           .window = w.shape[d + 2],
+                                                           .stride = window_->strides[d],
+                                                           .dilation = window_->dilations[d],
+                                                           .before = window_->pads_before[d]};
     return made;
   }
 
-  // Those of the numbers as they are laid out.
-  void take_zeros(const image::CallSite& site, bool w_signed, vector::ByteUnfold& unfold) {
+  static int64_t zero_of(const image::CallSite& site, size_t i, int64_t at) {
+    if (i >= site.inputs.size() || !site.inputs[i].present) return 0;
+    const Tensor& tensor = site.inputs[i].tensor;
+    return tensor.integer_at(tensor.count() == 1 ? 0 : at);
+  }
+
+  // Of the numbers as the products have them.
+  void take_zeros(const image::CallSite& site, bool w_signed) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const auto zero = [&](size_t i, int64_t at) -> int64_t {
-      if (i >= site.inputs.size() || !site.inputs[i].present) return 0;
-      const Tensor& tensor = site.inputs[i].tensor;
-      return tensor.integer_at(tensor.count() == 1 ? 0 : at);
+    const bool x_signed = site.inputs[0].tensor.dtype() == DType::i8;
+    x_zero_ = static_cast<int32_t>(zero_of(site, 2, 0));
+    shifted_x_zero_ = x_zero_ + gemm.a_shift(x_signed);
+    const int64_t each = outputs_ / groups_, padded = gemm.panels(each) * gemm.panel_columns;
+    w_zeros_.assign(static_cast<size_t>(padded * groups_), 0);
+    has_w_zeros_ = false;
+    for (int64_t o = 0; o < outputs_; ++o) {
+      const auto zero = static_cast<int32_t>(zero_of(site, 3, o)) + gemm.b_shift(w_signed);
+      w_zeros_[static_cast<size_t>(o / each * padded + o % each)] = zero;
+      has_w_zeros_ |= zero != 0;
+    }
+  }
+
+  static int64_t grain(int64_t bytes) { return CpuEngine::kGrain * 4 / (bytes + 1) + 1; }
+
+  // The weights of all groups, each as the right operand of a product and the sums of its columns.
+  const uint32_t* weights_of(const BytePicture& picture, const Argument& w, bool w_signed,
+                             int64_t words, int64_t columns) {
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    const int64_t each = outputs_ / groups_, panels = gemm.panels(each);
+    const PackedWeights::Order order{kPackedBytes, gemm.in_word, gemm.panel_columns,
+                                     groups_,      each,         picture.taps()};
+    const auto make = [&](float* to) {
+      auto* packed = reinterpret_cast<uint32_t*>(to);
+      engine_->team.run(
+          groups_ * panels, grain(gemm.panel_columns * words), [&](int64_t begin, int64_t end) {
+            for (int64_t i = begin; i < end; ++i) {
+              uint32_t* group = packed + i / panels * (words + columns);
+              vector::pack_taps(picture, gemm,
+                                bytes_of(w) + i / panels * each * picture.channels * picture.taps(),
+                                w_signed, each, {i % panels, i % panels + 1}, group,
+                                reinterpret_cast<int32_t*>(group + words));
+            }
+          });
     };
-    unfold.zero = static_cast<uint8_t>(zero(2, 0));
-    const int64_t padded = gemm.panels(unfold.places()) * gemm.panel_columns;
-    x_zeros_.assign(static_cast<size_t>(padded),
-                    static_cast<int32_t>(zero(2, 0)) + gemm.b_shift(unfold.is_signed));
-    w_zeros_.resize(static_cast<size_t>(site.inputs[1].shape[0]));
-    for (size_t i = 0; i < w_zeros_.size(); ++i)
-      w_zeros_[i] = static_cast<int32_t>(zero(3, static_cast<int64_t>(i))) + gemm.a_shift(w_signed);
+    return reinterpret_cast<const uint32_t*>(
+        packed_.get(*engine_, w.tensor, keeps_w_, order, groups_ * (words + columns), make));
   }
 
-  void take_weights(const Argument& w, bool is_signed, const vector::ByteUnfold& unfold) {
-    if (keeps_w_ && w.tensor.mark() == mark_) return;
+  // Threads share the rows of the picture, then blocks of the product.
+  void run_products(const BytePicture& whole, const Argument& w, bool w_signed, int32_t* y,
+                    int64_t first_place) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const int64_t rows = w.shape[0];
-    weights_.resize(static_cast<size_t>(rows * gemm.words(unfold.inner(gemm))));
-    weight_sums_.resize(static_cast<size_t>(rows));
-    engine_->team.run(rows, CpuEngine::kGrain / (w.tensor.count() / rows) + 1,
-                      [&](int64_t begin, int64_t end) {
-                        vector::take_taps(unfold, gemm, bytes_of(w), is_signed, {begin, end},
-                                          weights_.data(), weight_sums_.data());
-                      });
-    mark_ = keeps_w_ ? w.tensor.mark() : Tensor::Mark();
-  }
-
-  vector::ByteProduct product_of(int64_t inner, int64_t places, vector::Range rows,
-                                 int32_t* y) const {
-    const auto first = static_cast<size_t>(rows.begin);
-    return {.rows = rows.count(),
-            .columns = places,
-            .inner = inner,
-            .a = weights_.data() + first * static_cast<size_t>(engine_->byte_gemm.words(inner)),
-            .a_sums = weight_sums_.data() + first,
-            .a_zero = w_zeros_.data() + first,
-            .a_zero_step = 1,
-            .b_zero = x_zeros_[0] == 0 ? nullptr : x_zeros_.data(),
-            .c = y,
-            .c_row = places};
-  }
-
-  // Threads share the rows of a picture, then the panels, then blocks of the product.
-  void by_panels(const vector::ByteUnfold& unfold, vector::ByteProduct product) {
-    const vector::ByteGemm& gemm = engine_->byte_gemm;
-    reserve(1, unfold, product);
-    const auto grain = [](int64_t bytes) { return CpuEngine::kGrain * 4 / (bytes + 1) + 1; };
-    engine_->team.run(
-        unfold.rows(), grain(unfold.pixels() * unfold.channels), [&](int64_t begin, int64_t end) {
-          vector::take_picture(unfold, gemm, {begin, end}, words_.data(), pixel_sums_.data());
+    const int64_t each = outputs_ / groups_, places = whole.places(),
+                  inner = whole.inner(gemm.in_word), words = gemm.packed_words(inner, each),
+                  columns = gemm.panels(each) * gemm.panel_columns;
+    const uint32_t* weights = weights_of(whole, w, w_signed, words, columns);
+    words_.resize(static_cast<size_t>(whole.words(gemm.in_word)));
+    pieces_.find(whole, gemm.in_word);
+    if (has_w_zeros_) window_sums_.resize(static_cast<size_t>(places));
+    for (int64_t group = 0; group < groups_; ++group) {
+      BytePicture picture = whole;
+      picture.data += group * whole.channels * whole.channel;
+      engine_->team.run(picture.rows(), grain(picture.pixels() * picture.channels),
+                        [&](int64_t begin, int64_t end) {
+                          vector::take_pixels(picture, gemm.in_word, {begin, end}, words_.data());
+                        });
+      if (has_w_zeros_)
+        engine_->team.run(places, grain(inner), [&](int64_t begin, int64_t end) {
+          vector::sum_windows(pieces_, gemm.in_word, words_.data(), {begin, end},
+                              window_sums_.data());
         });
-    engine_->team.run(gemm.panels(product.columns), grain(gemm.panel_columns * product.inner),
-                      [&](int64_t begin, int64_t end) {
-                        vector::pack_unfolded(unfold, gemm, words_.data(), pixel_sums_.data(),
-                                              {begin, end}, packed_.data(), sums_.data());
-                      });
-    product.b = packed_.data();
-    product.b_sums = sums_.data();
-    vector::multiply(product, gemm, engine_->team);
+      const uint32_t* b = weights + group * (words + columns);
+      const vector::ByteProduct product{
+          .rows = places,
+          .columns = each,
+          .inner = inner,
+          .a = words_.data(),
+          .pieces = pieces_.pieces(),
+          .a_sums = window_sums_.data(),
+          .b = b,
+          .b_sums = reinterpret_cast<const int32_t*>(b + words),
+          .a_zero = &shifted_x_zero_,
+          .a_zero_step = 0,
+          .b_zero = has_w_zeros_ ? w_zeros_.data() + group * columns : nullptr,
+          .c = y ? y + first_place * outputs_ + group * each : nullptr,
+          .c_row = outputs_};
+      if (tile_)
+        multiply_in_tiles(product, {first_place, group * each});
+      else
+        vector::multiply(product, gemm, engine_->team);
+    }
   }
 
-  // Each thread does whole groups.
-  template <class Part>
-  void by_parts(int64_t parts, const Part& part) {
+  // Blocks of the product that stay in the cache until the tile has gone over them; the first of
+  // its rows and columns are those of `at`.
+  struct Place {
+    int64_t row, column;
+  };
+  void multiply_in_tiles(const vector::ByteProduct& product, const Place& at) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const int threads = engine_->team.threads();
-    reserve(threads, part(0).first, part(0).second);
-    const auto share = [&](auto& all, size_t member) {
-      return all.data() + all.size() / static_cast<size_t>(threads) * member;
-    };
-    vector::Shares shares(parts, threads);
-    engine_->team.region([&](int member, int /*members*/, vector::Barrier& /*barrier*/) {
-      const auto own = static_cast<size_t>(member);
-      for (int64_t i = shares.take(member); i >= 0; i = shares.take(member)) {
-        auto [unfold, product] = part(i);
-        const vector::Range panels{0, gemm.panels(product.columns)};
-        vector::take_picture(unfold, gemm, {0, unfold.rows()}, share(words_, own),
-                             share(pixel_sums_, own));
-        vector::pack_unfolded(unfold, gemm, share(words_, own), share(pixel_sums_, own), panels,
-                              share(packed_, own), share(sums_, own));
-        product.b = share(packed_, own);
-        product.b_sums = share(sums_, own);
-        gemm.run(product, {0, product.rows}, panels);
+    const int64_t words = gemm.words(product.inner), panel = gemm.panel_columns * words * 4;
+    // As many panels as stay in the second cache, of as many rows as the sums of stay in the first.
+    constexpr int64_t kPanelBytes = 192 << 10, kSums = 4096;
+    const int64_t together = std::max<int64_t>(1, kPanelBytes / panel),
+                  width = std::min(together, gemm.panels(product.columns)) * gemm.panel_columns;
+    const int64_t height = std::max<int64_t>(1, kSums / width / gemm.tile_rows) * gemm.tile_rows;
+    scratch_.resize(height * width);
+    const vector::Blocks blocks = gemm.blocks(product, engine_->team.threads());
+    vector::each_block(
+        blocks, product.rows, gemm.panels(product.columns), engine_->team,
+        [&](vector::Range rows, vector::Range panels) {
+          const Scratch::Part part(scratch_);
+          auto* sums = reinterpret_cast<int32_t*>(part.data());
+          for (int64_t at_panel = panels.begin; at_panel < panels.end; at_panel += together)
+            for (int64_t row = rows.begin; row < rows.end; row += height) {
+              const int64_t first = at_panel * gemm.panel_columns,
+                            end = std::min(panels.end, at_panel + together) * gemm.panel_columns;
+              vector::ByteProduct block = product;
+              block.rows = std::min(height, rows.end - row);
+              block.columns = std::min(end, product.columns) - first;
+              block.pieces.starts += row;
+              block.a_sums += row;
+              block.b += first * words;
+              block.b_sums += first;
+              if (block.b_zero) block.b_zero += first;
+              block.c = sums;
+              block.c_row = block.columns;
+              gemm.run(block, {0, block.rows}, {0, gemm.panels(block.columns)});
+              tile_->run({at.row + row, at.row + row + block.rows},
+                         {at.column + first, at.column + first + block.columns},
+                         {sums, block.columns});
+            }
+        });
+  }
+
+  // The weights less their zero points, channels side by side, and what sums begin with.
+  void take_channel_weights(const Argument& w, bool w_signed, const BytePicture& picture) {
+    const int64_t padded = ByteDepthwise::padded(outputs_), taps = picture.taps(),
+                  shift = engine_->byte_gemm.b_shift(w_signed),
+                  zero_of_x = x_zero_ + (picture.is_signed ? 128 : 0);
+    weights_.assign(static_cast<size_t>((taps + 1) * padded), 0);
+    const auto* bytes = reinterpret_cast<const uint8_t*>(bytes_of(w));
+    const int64_t columns = static_cast<int64_t>(w_zeros_.size()) / groups_;
+    for (int64_t c = 0; c < outputs_; ++c) {
+      const int64_t zero = w_zeros_[static_cast<size_t>(c * columns)] - shift;
+      int64_t start = 0;
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const uint8_t byte = bytes[c * taps + tap];
+        const int64_t weight = (w_signed ? static_cast<int8_t>(byte) : byte) - zero;
+        weights_[static_cast<size_t>(tap * padded + c)] = static_cast<int32_t>(weight);
+        start -= weight * zero_of_x;
       }
-    });
+      weights_[static_cast<size_t>(taps * padded + c)] = static_cast<int32_t>(start);
+    }
   }
 
-  void reserve(int threads, const vector::ByteUnfold& unfold, const vector::ByteProduct& product) {
-    const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const auto each = static_cast<size_t>(threads);
-    words_.resize(each * static_cast<size_t>(unfold.words(gemm)));
-    pixel_sums_.resize(each * static_cast<size_t>(unfold.rows() * unfold.pixels()));
-    packed_.resize(each * static_cast<size_t>(gemm.packed_words(product.inner, product.columns)));
-    sums_.resize(each * static_cast<size_t>(gemm.panels(product.columns) * gemm.panel_columns));
+  void run_depthwise(const BytePicture& one, int32_t* y, int64_t first_place) {
+    BytePicture picture = one;  // of all groups, one channel each
+    picture.channels = outputs_;
+    constexpr int64_t kInWord = 4;
+    const int64_t taps = one.taps();
+    words_.resize(static_cast<size_t>(picture.words(kInWord) + ByteDepthwise::kSlack / kInWord));
+    const int64_t pixel = picture.deep(kInWord) * kInWord;
+    engine_->team.run(picture.rows(), grain(picture.pixels() * pixel),
+                      [&](int64_t begin, int64_t end) {
+                        vector::take_pixels(picture, kInWord, {begin, end}, words_.data());
+                      });
+    const vector::Windows& windows = picture.windows;
+    const int64_t row = windows.x.out * outputs_;
+    ByteDepthwise convolution{.windows = picture.windows,
+                              .channels = outputs_,
+                              .picture = reinterpret_cast<const uint8_t*>(words_.data()),
+                              .row = picture.pixels() * pixel,
+                              .pixel = pixel,
+                              .weights = weights_.data(),
+                              .start = weights_.data() + taps * ByteDepthwise::padded(outputs_)};
+    if (tile_) scratch_.resize(row);
+    engine_->team.run(
+        windows.y.out, CpuEngine::kGrain / (row * taps / 8 + 1) + 1,
+        [&](int64_t begin, int64_t end) {
+          ByteDepthwise part = convolution;
+          if (!tile_) {
+            part.y = y + first_place * outputs_ + begin * row;
+            return engine_->byte_depthwise(part, {begin, end});
+          }
+          const Scratch::Part own(scratch_);
+          part.y = reinterpret_cast<int32_t*>(own.data());
+          for (int64_t i = begin; i < end; ++i) {
+            engine_->byte_depthwise(part, {i, i + 1});
+            const int64_t place = first_place + i * windows.x.out;
+            tile_->run({place, place + windows.x.out}, {0, outputs_}, {part.y, outputs_});
+          }
+        });
   }
 
   CpuEnginePtr engine_;
   const Attrs& attrs_;
   const bool keeps_w_;
+  std::unique_ptr<TileProgram> tile_;
+  Scratch scratch_;
   std::optional<ConvolutionWindow> window_;
-  std::vector<uint32_t> weights_, words_, packed_;
-  std::vector<int32_t> weight_sums_, pixel_sums_, sums_, x_zeros_, w_zeros_;
-  Tensor::Mark mark_;  // of the weights that are packed
+  int64_t groups_ = 1, outputs_ = 0;
+  int32_t x_zero_ = 0, shifted_x_zero_ = 0;
+  bool has_w_zeros_ = false;
+  std::vector<int32_t> w_zeros_, window_sums_, weights_;
+  std::vector<uint32_t> words_;
+  vector::WindowPieces pieces_;
+  PackedOf packed_;
 };
 
 }  // namespace
 
 std::unique_ptr<image::CallKernel> byte_convolution_kernel(CpuEnginePtr engine, const Attrs& attrs,
-                                                           bool keeps_w) {
-  return std::make_unique<ByteConvolutionKernel>(std::move(engine), attrs, keeps_w);
+                                                           bool keeps_w,
+                                                           std::unique_ptr<TileProgram> tile) {
+  return std::make_unique<ByteConvolutionKernel>(std::move(engine), attrs, keeps_w,
+                                                 std::move(tile));
 }
 
 }  // namespace rlx::detail

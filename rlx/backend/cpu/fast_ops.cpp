@@ -11,6 +11,7 @@
 #include "rlx/backend/cpu/fast_nearest.h"
 #include "rlx/backend/cpu/fast_pictures.h"
 #include "rlx/backend/cpu/fast_products.h"
+#include "rlx/backend/cpu/fast_quantised.h"
 #include "rlx/backend/cpu/fast_rows.h"
 #include "rlx/backend/cpu/fast_tables.h"
 #include "rlx/backend/cpu/fast_windows.h"
@@ -145,6 +146,11 @@ Kernel linear(const image::Call& call, const image::Image& image, const CpuEngin
                         std::move(tile));
 }
 
+Kernel byte_convolution(const image::Call& call, const image::Image& image,
+                        const CpuEnginePtr& engine, std::unique_ptr<TileProgram> tile) {
+  return byte_convolution_kernel(engine, call.attrs, is_kept(call, 1, image), std::move(tile));
+}
+
 using MakePicture = std::unique_ptr<image::CallKernel> (*)(CpuEnginePtr engine, const Attrs& attrs,
                                                            PictureOptions options,
                                                            std::unique_ptr<TileProgram> tile);
@@ -185,12 +191,13 @@ Kernel convolution(const image::Call& call, const image::Image& image, const Cpu
 }
 
 using vector::Binary, vector::Elementwise, vector::Fold;
+constexpr auto kKept = CallTraits::ChannelsLast::if_operands_are;
 constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
     {"attention", attention},
-    {"average_pool", pool<PoolOptions::Kind::average>, true, true},
+    {"average_pool", pool<PoolOptions::Kind::average>, true, kKept},
     {"clip", clip},
-    {"concat", concat, true, true},
+    {"concat", concat, true, kKept},
     {"cos", unary<&Elementwise::cos>},
     {"div", binary<Binary::div>},
     {"erf", unary<&Elementwise::erf>},
@@ -207,7 +214,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"log", unary<&Elementwise::log>},
     {"log_softmax", softmax<true>},
     {"max", binary<Binary::max>},
-    {"max_pool", pool<PoolOptions::Kind::highest>, true, true},
+    {"max_pool", pool<PoolOptions::Kind::highest>, true, kKept},
     {"mean", reduction<Fold::mean>},
     {"mean_square", reduction<Fold::mean_square>},
     {"min", binary<Binary::min>},
@@ -235,6 +242,7 @@ constexpr VectorEntry kVectorOps[] = {
 
 constexpr TiledEntry kTiledOps[] = {
     {"conv", picture_convolution<picture_convolution_kernel>, true},
+    {"conv_integer", byte_convolution, true},
     {"conv_transpose", picture_convolution<picture_transposed_kernel>, true},
     {"linear", linear},
     {"matmul", matmul},
@@ -253,8 +261,8 @@ std::vector<CallTraits> call_traits() {
     for (const VectorEntry& entry : entries)
       traits.push_back({.op = entry.op,
                         .reads_views = entry.reads_views,
-                        .channels_last = entry.keeps_channels_last ? ChannelsLast::if_operands_are
-                                                                   : ChannelsLast::never});
+                        .in_tiles = is_tile_op_of_numbers(entry.op),
+                        .channels_last = entry.channels_last});
   for (const TiledEntry& entry : kTiledOps)
     traits.push_back(
         {.op = entry.op,
@@ -281,7 +289,7 @@ image::Implementations fast_implementations(CpuEnginePtr engine,
            .prepare = [make = entry.make, engine](
                           const image::Call& call,
                           const image::Image& image) { return make(call, image, engine); },
-           .stores = entry.keeps_channels_last});
+           .stores = entry.channels_last != CallTraits::ChannelsLast::never});
   const auto ops = std::make_shared<const TileOps>(tile_ops(others));
   for (const TiledEntry& entry : kTiledOps)
     table[entry.op].push_back(

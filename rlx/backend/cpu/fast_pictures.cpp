@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_pictures.h"
 
 #include "rlx/backend/cpu/convolution_window.h"
+#include "rlx/backend/cpu/packed_of.h"
 #include "rlx/vector/conv.h"
 
 namespace rlx::detail {
@@ -53,34 +54,6 @@ struct Finish {
       }
     if (self.tile) self.tile->run(pixels, channels);
   }
-};
-
-// What was made of the weights, while those are the same.
-class Packed {
- public:
-  // Calls make(to) where there are others than before. Weights that are not kept are packed anew.
-  template <class Make>
-  const float* get(const CpuEngine& engine, const Argument& w, bool is_kept,
-                   const PackedWeights::Order& order, int64_t size, const Make& make) {
-    if (!is_kept) {
-      own_.resize(static_cast<size_t>(size));
-      make(own_.data());
-      return own_.data();
-    }
-    const Tensor::Mark mark = w.tensor.mark();
-    if (held_ && mark == mark_ && order == order_) return held_.get();
-    mark_ = {};
-    engine.packed.get(w.tensor, order, size, held_, make);
-    mark_ = mark;
-    order_ = order;
-    return held_.get();
-  }
-
- private:
-  PackedPtr held_;
-  Tensor::Mark mark_;
-  PackedWeights::Order order_ = {};
-  std::vector<float> own_;
 };
 
 class PictureConvolution : public image::CallKernel {
@@ -174,12 +147,13 @@ class PictureConvolution : public image::CallKernel {
                                      size.outputs,
                                      size.windows.y.window,
                                      size.windows.x.window};
-    return packed_.get(
-        *engine_, w, options_.keeps_weights, order, functions.packed_size(size), [&](float* to) {
-          engine_->team.run(functions.panels(size), 4, [&](int64_t begin, int64_t end) {
-            functions.pack(size, floats_of(w), {begin, end}, to);
-          });
-        });
+    return packed_.get(*engine_, w.tensor, options_.keeps_weights, order,
+                       functions.packed_size(size), [&](float* to) {
+                         engine_->team.run(functions.panels(size), 4,
+                                           [&](int64_t begin, int64_t end) {
+                                             functions.pack(size, floats_of(w), {begin, end}, to);
+                                           });
+                       });
   }
 
   CpuEnginePtr engine_;
@@ -188,7 +162,7 @@ class PictureConvolution : public image::CallKernel {
   std::unique_ptr<TileProgram> tile_;
   std::optional<ConvolutionWindow> window_;
   std::vector<float> scratch_;
-  Packed packed_;
+  PackedOf packed_;
 };
 
 class PictureTransposed : public image::CallKernel {
@@ -225,8 +199,8 @@ class PictureTransposed : public image::CallKernel {
                   made + tap * size);
     };
     const float* packed =
-        packed_.get(*engine_, w, options_.keeps_weights, {kPackedTransposed, inputs, outputs, taps},
-                    size * taps, pack);
+        packed_.get(*engine_, w.tensor, options_.keeps_weights,
+                    {kPackedTransposed, inputs, outputs, taps}, size * taps, pack);
     float* y = result.mutable_data<float>().data();
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
                         tile_.get(), y, outputs};
@@ -271,7 +245,7 @@ class PictureTransposed : public image::CallKernel {
   const PictureOptions options_;
   std::unique_ptr<TileProgram> tile_;
   std::optional<ConvolutionWindow> window_;
-  Packed packed_;
+  PackedOf packed_;
 };
 
 }  // namespace

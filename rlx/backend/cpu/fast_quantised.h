@@ -1,7 +1,7 @@
 // Numbers kept as bytes: quantise, dequantise, and products of bytes summed in i32.
 #pragma once
 
-#include "rlx/backend/cpu/engine.h"
+#include "rlx/backend/cpu/tile_program.h"
 
 namespace rlx::detail {
 
@@ -17,7 +17,8 @@ std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool
 // Convolutions of one or two spatial axes. Operands are x, w, and perhaps zero points of x and of
 // w's channels; w is packed once where it is kept.
 std::unique_ptr<image::CallKernel> byte_convolution_kernel(CpuEnginePtr engine, const Attrs& attrs,
-                                                           bool keeps_w);
+                                                           bool keeps_w,
+                                                           std::unique_ptr<TileProgram> tile);
 
 // Operands are x, w as bytes in blocks along its rows, a scale for each block and perhaps a zero
 // point: x times w transposed.

@@ -30,11 +30,6 @@ Kernel byte_product(const image::Call& call, const image::Image& image,
   return byte_product_kernel(engine, is_kept(call, 1, image));
 }
 
-Kernel byte_convolution(const image::Call& call, const image::Image& image,
-                        const CpuEnginePtr& engine) {
-  return byte_convolution_kernel(engine, call.attrs, is_kept(call, 1, image));
-}
-
 Kernel byte_rows(const image::Call& call, const image::Image& /*image*/,
                  const CpuEnginePtr& engine) {
   // Of bytes and their scales alone, and not the way back that gradients take.
@@ -195,7 +190,6 @@ Kernel trilu(const image::Call& call, const image::Image& /*image*/, const CpuEn
 
 constexpr VectorEntry kNumbers[] = {
     {"cast", plain<cast_kernel>},
-    {"conv_integer", byte_convolution, false},
     {"dequantise", plain<dequantise_kernel>},
     {"dequantise", plain<dequantise_kernel>, false},  // of copies
     {"matmul_integer", byte_product},
@@ -237,7 +231,7 @@ constexpr VectorEntry kPlanes[] = {
     {"batch_norm", batch_norm, false},
     {"group_norm", group_norm, false},
     {"pad", pad, false},
-    {"resize", resize, true, true},
+    {"resize", resize, true, CallTraits::ChannelsLast::if_operands_are},
     {"splat_raster", splat<splat_kernel>, false},
     {"splat_raster_gradient", splat<splat_gradient_kernel>, false},
 };

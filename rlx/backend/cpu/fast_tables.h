@@ -12,7 +12,7 @@ struct VectorEntry {
   std::unique_ptr<image::CallKernel> (*make)(const image::Call& call, const image::Image& image,
                                              const CpuEnginePtr& engine);
   bool reads_views = true;
-  bool keeps_channels_last = false;  // where its operands have them so
+  CallTraits::ChannelsLast channels_last = CallTraits::ChannelsLast::never;
 };
 
 std::span<const VectorEntry> number_table();     // quantised numbers, products of bytes, casts
@@ -22,5 +22,7 @@ std::span<const VectorEntry> plane_table();      // [B, C, ..] by channel or by 
 
 // What tiles are computed with. `others` has what users brought: functions of single elements.
 TileOps tile_ops(const image::Implementations& others);
+// Is it one of them that takes or gives other numbers than f32?
+bool is_tile_op_of_numbers(std::string_view op);
 
 }  // namespace rlx::detail

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 
+#include "rlx/backend/cpu/fast_quantised.h"
 #include "rlx/backend/cpu/fast_tables.h"
 
 namespace rlx::detail {
@@ -9,31 +11,73 @@ using vector::Binary, vector::Elementwise;
 
 // What tiles are computed with.
 template <vector::Elementwise::Function vector::Elementwise::*function>
-void tile_unary(const vector::Elementwise& functions, const TileArguments& at) {
-  (functions.*function)(at.x[0], at.y, at.count);
+void tile_unary(const CpuEngine& engine, const TileArguments& at) {
+  (engine.elementwise.*function)(at.floats(0), at.results(), at.count);
 }
 template <vector::Binary how>
-void tile_binary(const vector::Elementwise& functions, const TileArguments& at) {
-  functions.combine(how, at.x[0], at.steps[0], at.x[1], at.steps[1], at.y, at.count);
+void tile_binary(const CpuEngine& engine, const TileArguments& at) {
+  engine.elementwise.combine(how, at.floats(0), at.steps[0], at.floats(1), at.steps[1],
+                             at.results(), at.count);
 }
 template <vector::Elementwise::Shaped vector::Elementwise::*function, int params>
-void tile_shaped(const vector::Elementwise& functions, const TileArguments& at) {
+void tile_shaped(const CpuEngine& engine, const TileArguments& at) {
   const double second = params > 1 ? at.params[1] : 0;
-  (functions.*function)(at.x[0], static_cast<float>(at.params[0]), static_cast<float>(second), at.y,
-                        at.count);
+  (engine.elementwise.*function)(at.floats(0), static_cast<float>(at.params[0]),
+                                 static_cast<float>(second), at.results(), at.count);
 }
 // Squares are what models write as powers.
-void tile_pow(const vector::Elementwise& functions, const TileArguments& at) {
-  if (at.steps[1] == 0 && *at.x[1] == 2.0f && at.steps[0] == (at.count > 1))
-    return functions.square(at.x[0], at.y, at.count);
+void tile_pow(const CpuEngine& engine, const TileArguments& at) {
+  const float *x = at.floats(0), *power = at.floats(1);
+  if (at.steps[1] == 0 && *power == 2.0f && at.steps[0] == (at.count > 1))
+    return engine.elementwise.square(x, at.results(), at.count);
   for (int64_t i = 0; i < at.count; ++i)
-    at.y[i] = std::pow(at.x[0][i * at.steps[0]], at.x[1][i * at.steps[1]]);
+    at.results()[i] = std::pow(x[i * at.steps[0]], power[i * at.steps[1]]);
+}
+// Numbers kept as integers; operands are x, scale, and perhaps a zero point.
+vector::Scales scales_of(const TileArguments& at) {
+  const bool has_zero = at.operands > 2;
+  return {at.floats(1), at.steps[1], has_zero ? at.x[2] : nullptr, has_zero ? at.steps[2] : 0};
+}
+bool takes_scales(const TileArguments& of, DType integers) {
+  return of.operands >= 2 && of.dtypes[1] == DType::f32 &&
+         (of.operands < 3 || of.dtypes[2] == integers);
+}
+bool accepts_quantise(const TileArguments& of) {
+  return takes_scales(of, of.dtype) && of.dtypes[0] == DType::f32 &&
+         (of.dtype == DType::i8 || of.dtype == DType::u8);
+}
+bool accepts_dequantise(const TileArguments& of) {
+  return takes_scales(of, of.dtypes[0]) && of.dtype == DType::f32 && integer_of(of.dtypes[0]);
+}
+// run(scales, first, count): x is one element where it is repeated.
+template <class Run>
+void each_scaled(const TileArguments& at, DType integers, const Run& run) {
+  vector::Scales scales = scales_of(at);
+  if (at.steps[0] == 1 || at.count == 1) return run(scales, 0, at.count);
+  const auto* zeros = static_cast<const std::byte*>(scales.zero);
+  for (int64_t i = 0; i < at.count; ++i)
+    run({scales.scale + i * scales.scale_step, 0,
+         zeros ? zeros + i * scales.zero_step * bytes_of(integers) : nullptr, 0},
+        i, 1);
+}
+void tile_quantise(const CpuEngine& engine, const TileArguments& at) {
+  each_scaled(at, at.dtype, [&](const vector::Scales& scales, int64_t first, int64_t count) {
+    engine.bytes.quantise(at.floats(0), scales, *integer_of(at.dtype),
+                          static_cast<std::byte*>(at.y) + first, count);
+  });
+}
+void tile_dequantise(const CpuEngine& engine, const TileArguments& at) {
+  each_scaled(at, at.dtypes[0], [&](const vector::Scales& scales, int64_t first, int64_t count) {
+    engine.bytes.dequantise(*integer_of(at.dtypes[0]), at.x[0], scales, at.results() + first,
+                            count);
+  });
 }
 struct TileEntry {
   const char* op;
   TileOp::Run run;
   TileOp::Run run_on_sums = nullptr;
   TileOp::Known known = TileOp::Known::nothing;
+  bool (*accepts)(const TileArguments&) = nullptr;
 };
 
 constexpr TileEntry kTileOps[] = {
@@ -41,6 +85,7 @@ constexpr TileEntry kTileOps[] = {
     {"add", tile_binary<Binary::add>, nullptr, TileOp::Known::sum},
     {"clip", tile_shaped<&Elementwise::clamp, 2>, nullptr, TileOp::Known::clip},
     {"cos", tile_unary<&Elementwise::cos>},
+    {"dequantise", tile_dequantise, nullptr, TileOp::Known::nothing, accepts_dequantise},
     {"div", tile_binary<Binary::div>},
     {"erf", tile_unary<&Elementwise::erf>},
     {"exp", tile_unary<&Elementwise::exp>},
@@ -55,6 +100,7 @@ constexpr TileEntry kTileOps[] = {
     {"mul", tile_binary<Binary::mul>},
     {"neg", tile_unary<&Elementwise::neg>},
     {"pow", tile_pow},
+    {"quantise", tile_quantise, nullptr, TileOp::Known::nothing, accepts_quantise},
     {"reciprocal", tile_unary<&Elementwise::reciprocal>},
     {"relu", tile_unary<&Elementwise::relu>, nullptr, TileOp::Known::relu},
     {"sigmoid", tile_unary<&Elementwise::sigmoid>},
@@ -67,6 +113,11 @@ constexpr TileEntry kTileOps[] = {
 
 }  // namespace
 
+bool is_tile_op_of_numbers(std::string_view op) {
+  return std::any_of(std::begin(kTileOps), std::end(kTileOps),
+                     [&](const TileEntry& entry) { return entry.accepts && op == entry.op; });
+}
+
 TileOps tile_ops(const image::Implementations& others) {
   TileOps ops;
   for (const auto& [name, list] : others)
@@ -77,6 +128,7 @@ TileOps tile_ops(const image::Implementations& others) {
     op.run = entry.run;
     op.run_on_sums = entry.run_on_sums;
     op.known = entry.known;
+    op.accepts = entry.accepts;
   }
   return ops;
 }

@@ -45,6 +45,15 @@ void each_plane(const CpuEngine& engine, const vector::Windows& w, int64_t plane
       });
 }
 
+// Do channels lie innermost, without a gap anywhere?
+bool lies_dense(const image::Argument& x) {
+  const Steps steps(x);
+  int64_t step = x.shape[1];
+  bool dense = steps[1] == 1;
+  for (size_t d = x.shape.size(); d-- > 2; step *= x.shape[d]) dense &= steps[d] == step;
+  return dense && (x.shape[0] == 1 || steps[0] == step);
+}
+
 // How many taps of a window at a place lie within [-before, end).
 int64_t taps_of(const vector::Windows::Axis& axis, int64_t place, bool with_pads, int64_t after) {
   int64_t taps = 0;
@@ -109,17 +118,27 @@ class PoolKernel : public image::CallKernel {
 
  private:
   bool run_bytes(image::CallSite& site, const vector::Windows& w) {
-    if (options_.kind != PoolOptions::Kind::highest || !site.stored.empty()) return false;
+    const bool channels_last = !site.stored.empty();
+    const image::Argument& given = site.inputs[0];
+    if (options_.kind != PoolOptions::Kind::highest || (channels_last && !lies_dense(given)))
+      return false;
     Tensor& y = site.results[0];
-    const image::Argument x = without_view(site.inputs[0], *engine_);
+    std::optional<image::Argument> copy;
+    const image::Argument& x = channels_last ? given : without_view(given, *engine_, copy);
+    const int64_t channels = channels_last ? x.shape[1] : 1;
+    const int64_t planes = x.shape[0] * x.shape[1] / channels;
     const auto* from = reinterpret_cast<const uint8_t*>(bytes_of(x));
     auto* to = reinterpret_cast<uint8_t*>(y.mutable_bytes().data());
-    each_plane(*engine_, w, x.shape[0] * x.shape[1],
-               [&](int64_t plane, vector::Range rows, float* scratch) {
-                 vector::highest_bytes(w, y.dtype() == DType::i8, from + plane * w.y.in * w.x.in,
-                                       to + plane * w.y.out * w.x.out, rows,
-                                       reinterpret_cast<uint8_t*>(scratch));
-               });
+    vector::Windows wide = w;  // for the scratch
+    wide.x.in *= channels;
+    each_plane(*engine_, wide, planes, [&](int64_t plane, vector::Range rows, float* scratch) {
+      vector::highest_bytes({.windows = w,
+                             .is_signed = y.dtype() == DType::i8,
+                             .channels = channels,
+                             .x = from + plane * w.y.in * w.x.in * channels,
+                             .y = to + plane * w.y.out * w.x.out * channels},
+                            rows, reinterpret_cast<uint8_t*>(scratch));
+    });
     return true;
   }
 

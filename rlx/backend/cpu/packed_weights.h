@@ -14,7 +14,8 @@ namespace rlx::detail {
 
 using PackedPtr = std::shared_ptr<float>;  // begins at a line of the cache
 
-enum PackedKind : int64_t { kPackedProduct, kPackedTransposed, kPackedConvolution };
+// Of convolutions there are several, behind the last.
+enum PackedKind : int64_t { kPackedProduct, kPackedTransposed, kPackedBytes, kPackedConvolution };
 
 class PackedWeights {
  public:

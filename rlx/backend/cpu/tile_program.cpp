@@ -12,6 +12,37 @@ int64_t length_of(size_t slots) {
   return std::clamp<int64_t>(kScratch / static_cast<int64_t>(slots), 16, kLongest);
 }
 
+std::array<std::byte, sizeof(float)> bits_of(double number, DType dtype) {
+  std::array<std::byte, sizeof(float)> bits = {};
+  const auto put = [&](auto value) { std::memcpy(bits.data(), &value, sizeof value); };
+  const double whole = number == number ? std::clamp<double>(number, INT32_MIN, INT32_MAX) : 0;
+  const auto integer = static_cast<int32_t>(whole);
+  if (dtype == DType::f32) put(static_cast<float>(number));
+  if (dtype == DType::i32) put(integer);
+  if (dtype == DType::i8 || dtype == DType::u8) put(static_cast<uint8_t>(integer));
+  return bits;
+}
+
+// Elements `from_step` and `to_step` apart; a step of 0 reads one again and again.
+template <class T>
+void copy_each(const T* from, int64_t from_step, T* to, int64_t to_step, int64_t count) {
+  if (from_step == 0 && to_step == 1)
+    std::fill_n(to, count, *from);
+  else
+    for (int64_t i = 0; i < count; ++i) to[i * to_step] = from[i * from_step];
+}
+
+void copy_strided(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step,
+                  int64_t count, int64_t width) {
+  if (from_step == 1 && to_step == 1)
+    std::memmove(to, from, static_cast<size_t>(count * width));
+  else if (width == 1)
+    copy_each(from, from_step, to, to_step, count);
+  else
+    copy_each(reinterpret_cast<const float*>(from), from_step, reinterpret_cast<float*>(to),
+              to_step, count);
+}
+
 }  // namespace
 
 TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEnginePtr engine)
@@ -20,7 +51,7 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
     Instruction& made = code_.emplace_back();
     if (given.op == image::Tile::kNumber) {
       made.kind = Instruction::Kind::number;
-      made.number = static_cast<float>(given.params[0]);
+      made.number = bits_of(given.params[0], given.dtype);
     } else if (given.op == image::Tile::kLoad || given.op == image::Tile::kResult) {
       made.kind = Instruction::Kind::memory;
       made.place = inputs_.size();
@@ -35,6 +66,8 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
       made.operands = given.operands;
       made.params = given.params;
     }
+    made.dtype = given.dtype;
+    check(made, given.op);
   }
   // The op's result lies where the first result of the call will: it is kept aside where it is a
   // result itself.
@@ -48,6 +81,27 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
   has_op_ = tile.has_anchor();
   if (has_op_) find_sum();
   make_slots();
+}
+
+TileArguments TileProgram::arguments_of(const Instruction& each) const {
+  TileArguments arguments{
+      .operands = each.operands.size(), .params = each.params.data(), .dtype = each.dtype};
+  for (size_t k = 0; k < each.operands.size(); ++k)
+    arguments.dtypes[k] = code_[static_cast<size_t>(each.operands[k])].dtype;
+  return arguments;
+}
+
+void TileProgram::check(const Instruction& each, const std::string& name) const {
+  if (each.kind != Instruction::Kind::compute) return;
+  const TileArguments arguments = arguments_of(each);
+  const auto end = arguments.dtypes.begin() + static_cast<int64_t>(arguments.operands);
+  const bool floats =
+      each.dtype == DType::f32 &&
+      std::all_of(arguments.dtypes.begin(), end, [](DType dtype) { return dtype == DType::f32; });
+  if (each.op.accepts ? !each.op.accepts(arguments) : !floats)
+    fail(ErrorKind::unsupported, "there is no implementation of '", name,
+         "' on single elements of ", joined(std::vector<DType>(arguments.dtypes.begin(), end)),
+         " that gives ", each.dtype);
 }
 
 // The instruction that alone reads a register which is no result; -1: there is none such.
@@ -84,7 +138,7 @@ TileProgram::Start TileProgram::take_start() {
   sum.passes_on = is_taken;
   idle_ = is_taken && stores_.size() == 1 && stores_[0] == sum_;
   if (!is_taken) return {};
-  return {moves.data, loops_ == 0 ? 0 : moves.loops[0]};
+  return {reinterpret_cast<const float*>(moves.data), loops_ == 0 ? 0 : moves.loops[0]};
 }
 
 TileProgram::Limits TileProgram::take_limits() {
@@ -111,9 +165,10 @@ void TileProgram::make_slots() {
   std::vector<size_t> free_after;       // by slot: the instruction that reads it last
   for (size_t i = 0; i < code_.size(); ++i) {
     if (code_[i].kind == Instruction::Kind::number) continue;
-    // The result may be written over an operand.
-    const auto found =
-        std::find_if(free_after.begin(), free_after.end(), [&](size_t end) { return end <= i; });
+    // The result may be written over an operand of the same width.
+    const size_t before = code_[i].op.accepts ? i : i + 1;
+    const auto found = std::find_if(free_after.begin(), free_after.end(),
+                                    [&](size_t end) { return end < before; });
     code_[i].slot = static_cast<size_t>(found - free_after.begin());
     if (found == free_after.end()) free_after.push_back(0);
     free_after[code_[i].slot] = std::max(last[i], i + 1);
@@ -141,8 +196,9 @@ bool TileProgram::place(const image::CallSite& site, size_t axis) {
   std::array<Strides, image::Tile::kMostResults> stored = {};
   for (size_t r = 0; r < results_.size(); ++r) {
     Tensor& result = const_cast<Tensor&>(site.results[r]);
-    if (result.dtype() != DType::f32) return false;
-    results_[r].data = result.count() == 0 ? nullptr : result.mutable_data<float>().data();
+    if (result.dtype() != code_[static_cast<size_t>(stores_[r])].dtype) return false;
+    results_[r].width = bytes_of(result.dtype());
+    results_[r].data = result.count() == 0 ? nullptr : result.mutable_bytes().data();
     stored[r] = strided ? given(site.stored[r].strides) : row_major();
   }
   std::array<size_t, kMostLoops> order = {};
@@ -154,14 +210,17 @@ bool TileProgram::place(const image::CallSite& site, size_t axis) {
   });
   if (axis != kNoAxis) order[count++] = axis;
 
-  for (size_t p = 0; p < moves_.size(); ++p) {
-    if (inputs_[p] < 0) {
-      moves_[p].data = results_[0].data;
+  for (const Instruction& each : code_) {
+    if (each.kind != Instruction::Kind::memory) continue;
+    Moves& moves = moves_[each.place];
+    moves.width = bytes_of(each.dtype);
+    if (inputs_[each.place] < 0) {
+      moves.data = results_[0].data;
       continue;
     }
-    const image::Argument& x = site.inputs[static_cast<size_t>(inputs_[p])];
-    if (!x.present || x.tensor.dtype() != DType::f32 || x.shape != shape) return false;
-    moves_[p].data = const_cast<float*>(x.tensor.count() == 0 ? nullptr : floats_of(x));
+    const image::Argument& x = site.inputs[static_cast<size_t>(inputs_[each.place])];
+    if (!x.present || x.tensor.dtype() != each.dtype || x.shape != shape) return false;
+    moves.data = const_cast<std::byte*>(x.tensor.count() == 0 ? nullptr : bytes_of(x));
   }
   // Steps of everything that moves along an axis of the results.
   const auto step_of = [&](size_t mover, size_t d) {
@@ -208,54 +267,54 @@ int64_t TileProgram::offset(const Moves& moves, int64_t row) const {
 }
 
 // Do the elements of the rows lie end to end?
-bool TileProgram::is_contiguous(const Moves& moves, vector::Range rows,
-                                vector::Range columns) const {
+bool TileProgram::is_contiguous(const Moves& moves, const Piece& piece) const {
   if (moves.column != 1) return false;
-  return rows.count() == 1 || (loops_ == 1 && moves.loops[0] == columns.count());
+  return piece.rows.count() == 1 || (loops_ == 1 && moves.loops[0] == piece.columns.count());
 }
 
 TileProgram::Register TileProgram::read(const Moves& from, const Instruction& each,
-                                        vector::Range rows, vector::Range columns,
-                                        float* buffer) const {
-  const float* first = from.data + offset(from, rows.begin) + columns.begin * from.column;
+                                        const Piece& piece, std::byte* buffer) const {
+  const auto& [rows, columns] = piece;
   if (!each.copied) {
-    if (is_contiguous(from, rows, columns)) return {first, 1};
+    const std::byte* all = first(from, rows.begin, columns.begin);
+    if (is_contiguous(from, piece)) return {all, 1};
     const bool one_row = rows.count() == 1 || loops_ == 0 || (loops_ == 1 && from.loops[0] == 0);
-    if (from.column == 0 && one_row) return {first, 0};
+    if (from.column == 0 && one_row) return {all, 0};
   }
-  const auto width = static_cast<size_t>(columns.count());
-  float* to = buffer;
-  for (int64_t row = rows.begin; row < rows.end; ++row, to += width) {
-    const float* x = from.data + offset(from, row) + columns.begin * from.column;
-    if (from.column == 1)
-      std::memcpy(to, x, width * sizeof(float));
-    else if (from.column == 0)
-      std::fill_n(to, width, *x);
-    else
-      for (size_t i = 0; i < width; ++i) to[i] = x[static_cast<int64_t>(i) * from.column];
-  }
+  std::byte* to = buffer;
+  for (int64_t row = rows.begin; row < rows.end; ++row, to += columns.count() * from.width)
+    copy_strided(first(from, row, columns.begin), from.column, to, 1, columns.count(), from.width);
   return {buffer, 1};
 }
 
-void TileProgram::write(const Moves& to, const Register& from, vector::Range rows,
-                        vector::Range columns) const {
-  const float* x = from.data;
-  const auto width = static_cast<size_t>(columns.count());
+TileProgram::Register TileProgram::read_block(const TileBlock& block, int64_t width,
+                                              const Piece& piece, const Piece& whole,
+                                              std::byte* buffer) {
+  const vector::Range rows = piece.rows, columns = piece.columns;
+  const auto at = [&](int64_t row) {
+    return static_cast<const std::byte*>(block.data) +
+           ((row - whole.rows.begin) * block.row + columns.begin - whole.columns.begin) * width;
+  };
+  if (rows.count() == 1 || block.row == columns.count()) return {at(rows.begin), 1};
+  std::byte* to = buffer;
+  for (int64_t row = rows.begin; row < rows.end; ++row, to += columns.count() * width)
+    copy_strided(at(row), 1, to, 1, columns.count(), width);
+  return {buffer, 1};
+}
+
+void TileProgram::write(const Moves& to, const Register& from, const Piece& piece) const {
+  const auto& [rows, columns] = piece;
+  const std::byte* x = from.data;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
-    float* y = to.data + offset(to, row) + columns.begin * to.column;
-    if (from.step == 0)
-      for (size_t i = 0; i < width; ++i) y[static_cast<int64_t>(i) * to.column] = *x;
-    else if (to.column == 1)
-      std::memmove(y, x, width * sizeof(float));
-    else
-      for (size_t i = 0; i < width; ++i) y[static_cast<int64_t>(i) * to.column] = x[i];
-    x += from.step * columns.count();
+    copy_strided(x, from.step, first(to, row, columns.begin), to.column, columns.count(), to.width);
+    x += from.step * columns.count() * to.width;
   }
 }
 
 TileProgram::Register TileProgram::compute(const Instruction& each, const Register* registers,
-                                           float* y, int64_t count) const {
-  TileArguments arguments{.params = each.params.data(), .y = y};
+                                           std::byte* y, int64_t count) const {
+  TileArguments arguments = arguments_of(each);
+  arguments.y = y;
   int64_t step = 0;
   for (size_t k = 0; k < each.operands.size(); ++k) {
     const Register& operand = registers[each.operands[k]];
@@ -265,32 +324,38 @@ TileProgram::Register TileProgram::compute(const Instruction& each, const Regist
   }
   arguments.count = step == 0 ? 1 : count;  // the same number again and again
   if (each.op.run) {
-    each.op.run(engine_->elementwise, arguments);
+    each.op.run(*engine_, arguments);
     return {y, step};
   }
   // The result may be written over an operand: what is read again and again is read before.
   std::array<double, 3> x = {};
-  for (size_t k = 0; k < each.operands.size(); ++k) x[k] = static_cast<double>(*arguments.x[k]);
+  for (size_t k = 0; k < each.operands.size(); ++k)
+    x[k] = static_cast<double>(*arguments.floats(k));
   for (int64_t i = 0; i < arguments.count; ++i) {
     for (size_t k = 0; k < each.operands.size(); ++k)
-      if (arguments.steps[k] != 0) x[k] = static_cast<double>(arguments.x[k][i]);
-    y[i] = static_cast<float>(each.op.scalar(x.data(), arguments.params));
+      if (arguments.steps[k] != 0) x[k] = static_cast<double>(arguments.floats(k)[i]);
+    arguments.results()[i] = static_cast<float>(each.op.scalar(x.data(), arguments.params));
   }
   return {y, step};
 }
 
-void TileProgram::run_piece(vector::Range rows, vector::Range columns, float* scratch) const {
+void TileProgram::run_piece(const Piece& piece, const Piece& whole, const TileBlock& block,
+                            const Repeated& repeated, float* scratch) const {
   std::array<Register, image::Tile::kMostRegisters> registers;
+  const auto& [rows, columns] = piece;
   const int64_t count = rows.count() * columns.count(), length = length_of(slots_);
   for (size_t i = 0; i < code_.size(); ++i) {
     const Instruction& each = code_[i];
-    float* buffer = scratch + static_cast<int64_t>(each.slot) * length;
+    auto* buffer = reinterpret_cast<std::byte*>(scratch + static_cast<int64_t>(each.slot) * length);
     switch (each.kind) {
       case Instruction::Kind::number:
-        registers[i] = {&each.number, 0};
+        registers[i] = {each.number.data(), 0};
         break;
       case Instruction::Kind::memory:
-        registers[i] = read(moves_[each.place], each, rows, columns, buffer);
+        registers[i] = repeated[i] ? Register{repeated[i], 1}
+                       : block.data && inputs_[each.place] < 0
+                           ? read_block(block, moves_[each.place].width, piece, whole, buffer)
+                           : read(moves_[each.place], each, piece, buffer);
         break;
       case Instruction::Kind::compute: {
         if (each.passes_on) {
@@ -298,30 +363,51 @@ void TileProgram::run_piece(vector::Range rows, vector::Range columns, float* sc
           break;
         }
         const bool is_last = stores_last_ && i + 1 == code_.size();
-        const bool direct = is_last && is_contiguous(results_[0], rows, columns);
-        float* y =
-            direct ? results_[0].data + offset(results_[0], rows.begin) + columns.begin : buffer;
+        const bool direct = is_last && is_contiguous(results_[0], piece);
+        std::byte* y = direct ? first(results_[0], rows.begin, columns.begin) : buffer;
         registers[i] = compute(each, registers.data(), y, count);
         if (direct && registers[i].step == 1) return;
       }
     }
   }
   for (size_t r = 0; r < stores_.size(); ++r)
-    write(results_[r], registers[static_cast<size_t>(stores_[r])], rows, columns);
+    write(results_[r], registers[static_cast<size_t>(stores_[r])], piece);
 }
 
-void TileProgram::run(vector::Range rows, vector::Range columns) const {
+void TileProgram::run(vector::Range rows, vector::Range columns, const TileBlock& block) const {
   alignas(64) float scratch[kScratch];
   const int64_t length = length_of(slots_), width = columns.count();
   if (width <= 0) return;
   // Rows that do not lie end to end would be copied together: long ones are taken one by one.
   constexpr int64_t kLong = 256;
-  const bool apart = !results_.empty() && !is_contiguous(results_[0], rows, columns);
+  const Piece whole{rows, columns};
+  const bool apart = !results_.empty() && !is_contiguous(results_[0], whole);
   const int64_t height = apart && width >= kLong ? 1 : std::max<int64_t>(1, length / width);
+  alignas(64) float rows_again[kMostRepeated * kLongest];
+  Repeated repeated = {};
+  if (height > 1 && rows.count() > height)
+    repeat_rows({rows, columns}, height, rows_again, repeated);
   for (int64_t row = rows.begin; row < rows.end; row += height)
     for (int64_t column = columns.begin; column < columns.end; column += length)
-      run_piece({row, std::min(row + height, rows.end)},
-                {column, std::min(column + length, columns.end)}, scratch);
+      run_piece({{row, std::min(row + height, rows.end)},
+                 {column, std::min(column + length, columns.end)}},
+                whole, block, repeated, scratch);
+}
+
+// Operands that are the same for all rows are laid out once for as many rows as a piece has.
+void TileProgram::repeat_rows(const Piece& whole, int64_t height, float* to,
+                              Repeated& repeated) const {
+  size_t made = 0;
+  for (size_t i = 0; i < code_.size() && made < kMostRepeated; ++i) {
+    if (code_[i].kind != Instruction::Kind::memory || inputs_[code_[i].place] < 0) continue;
+    const Moves& moves = moves_[code_[i].place];
+    const bool same = std::all_of(moves.loops.begin(), moves.loops.begin() + loops_,
+                                  [](int64_t step) { return step == 0; });
+    if (!same || moves.column != 1) continue;
+    const Piece piece{{whole.rows.begin, whole.rows.begin + height}, whole.columns};
+    auto* buffer = reinterpret_cast<std::byte*>(to + static_cast<int64_t>(made++) * kLongest);
+    repeated[i] = read(moves, code_[i], piece, buffer).data;
+  }
 }
 
 void TileProgram::run_all() const {

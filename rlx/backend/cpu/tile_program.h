@@ -13,23 +13,36 @@
 
 namespace rlx::detail {
 
-// Operands have a step of 0 or 1; the result may be an operand of step 1.
+// Operands have a step of 0 or 1; the result may be an operand of step 1 and its width.
 struct TileArguments {
-  std::array<const float*, 3> x = {};
+  std::array<const void*, 3> x = {};
   std::array<int64_t, 3> steps = {};
+  std::array<DType, 3> dtypes = {};
+  size_t operands = 0;
   const double* params = nullptr;
-  float* y = nullptr;
+  void* y = nullptr;
+  DType dtype = DType::f32;  // of the result
   int64_t count = 0;
+
+  const float* floats(size_t i) const { return static_cast<const float*>(x[i]); }
+  float* results() const { return static_cast<float*>(y); }
 };
 // An op on single elements: vector code, or else a function of one element.
 struct TileOp {
-  using Run = void (*)(const vector::Elementwise& functions, const TileArguments& arguments);
+  using Run = void (*)(const CpuEngine& engine, const TileArguments& arguments);
   Run run = nullptr;
   Run run_on_sums = nullptr;  // quicker, and exact enough for what has the roundings of a sum
   image::Scalar scalar = nullptr;
   enum class Known : uint8_t { nothing, sum, relu, clip } known = Known::nothing;
+  bool (*accepts)(const TileArguments& dtypes) = nullptr;  // null: f32 alone
 };
 using TileOps = std::map<std::string, TileOp, std::less<>>;
+
+// A block of an op's result apart from the results of the call, its rows `row` elements apart.
+struct TileBlock {
+  const void* data = nullptr;
+  int64_t row = 0;
+};
 
 class TileProgram {
  public:
@@ -59,15 +72,17 @@ class TileProgram {
   Limits take_limits();
   bool is_idle() const { return idle_; }  // nothing is left to do
 
-  // Where an op has left its result in the place of the first result of the call: the rest.
-  void run(vector::Range rows, vector::Range columns) const;
+  // Where an op has left its result in the place of the first result of the call, or in a block:
+  // the rest.
+  void run(vector::Range rows, vector::Range columns, const TileBlock& block = {}) const;
   void run_all() const;  // by the engine's team
 
  private:
   static constexpr size_t kMostLoops = 12;
   // How far an operand moves; the loops of the rows, the innermost last.
   struct Moves {
-    float* data = nullptr;
+    std::byte* data = nullptr;
+    int64_t width = sizeof(float);  // of an element, in bytes
     int64_t column = 0;
     std::array<int64_t, kMostLoops> loops = {};
   };
@@ -76,29 +91,45 @@ class TileProgram {
     std::vector<int32_t> operands;
     std::vector<double> params;
     enum class Kind : uint8_t { compute, number, memory } kind = Kind::compute;
-    float number = 0;
+    alignas(float) std::array<std::byte, sizeof(float)> number = {};  // of its dtype
+    DType dtype = DType::f32;
     size_t place = 0;        // of memory: into moves_
     size_t slot = 0;         // where its tile is kept
     bool passes_on = false;  // the op has begun its sums with the other operand
     bool copied = false;     // of memory: its place is written before the tile is done
   };
   struct Register {
-    const float* data = nullptr;
+    const std::byte* data = nullptr;
     int64_t step = 0;
+  };
+  struct Piece {
+    vector::Range rows, columns;
   };
 
   void find_sum();
   int32_t only_reader(int32_t value) const;
   void make_slots();
-  void run_piece(vector::Range rows, vector::Range columns, float* scratch) const;
-  Register compute(const Instruction& each, const Register* registers, float* y,
+  void check(const Instruction& each, const std::string& name) const;
+  // By instruction: rows laid out before.
+  using Repeated = std::array<const std::byte*, image::Tile::kMostRegisters>;
+  static constexpr size_t kMostRepeated = 4;
+  void repeat_rows(const Piece& whole, int64_t height, float* to, Repeated& repeated) const;
+  // `whole` is what the block holds, and the piece a part of it.
+  void run_piece(const Piece& piece, const Piece& whole, const TileBlock& block,
+                 const Repeated& repeated, float* scratch) const;
+  TileArguments arguments_of(const Instruction& each) const;
+  Register compute(const Instruction& each, const Register* registers, std::byte* y,
                    int64_t count) const;
-  Register read(const Moves& from, const Instruction& each, vector::Range rows,
-                vector::Range columns, float* buffer) const;
-  void write(const Moves& to, const Register& from, vector::Range rows,
-             vector::Range columns) const;
-  bool is_contiguous(const Moves& moves, vector::Range rows, vector::Range columns) const;
+  Register read(const Moves& from, const Instruction& each, const Piece& piece,
+                std::byte* buffer) const;
+  static Register read_block(const TileBlock& block, int64_t width, const Piece& piece,
+                             const Piece& whole, std::byte* buffer);
+  void write(const Moves& to, const Register& from, const Piece& piece) const;
+  bool is_contiguous(const Moves& moves, const Piece& piece) const;
   int64_t offset(const Moves& moves, int64_t row) const;
+  std::byte* first(const Moves& moves, int64_t row, int64_t column) const {
+    return moves.data + (offset(moves, row) + column * moves.column) * moves.width;
+  }
 
   CpuEnginePtr engine_;
   std::vector<Instruction> code_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+
+#include "rlx/backend/cpu/fast_tables.h"
 
 namespace rlx::detail {
 namespace {
@@ -17,9 +20,10 @@ double scaled(const double* x, const double* params) { return x[0] * params[0]; 
 
 const TileOps& ops() {
   static const TileOps table = {{"add",
-                                 {[](const vector::Elementwise& functions, const TileArguments& a) {
-                                    functions.combine(vector::Binary::add, a.x[0], a.steps[0],
-                                                      a.x[1], a.steps[1], a.y, a.count);
+                                 {[](const CpuEngine& with, const TileArguments& a) {
+                                    with.elementwise.combine(vector::Binary::add, a.floats(0),
+                                                             a.steps[0], a.floats(1), a.steps[1],
+                                                             a.results(), a.count);
                                   },
                                   nullptr, nullptr, TileOp::Known::sum}},
                                 {"plus", {nullptr, nullptr, add}},
@@ -100,6 +104,87 @@ TEST(TileProgram, ResultsMayLieWithTheirChannelsInnermost) {
       for (int64_t c = 0; c < 5; ++c)
         EXPECT_EQ(site.results[0].at((n * 12 + pixel) * 5 + c),
                   x.at((n * 12 + pixel) * 5 + c) + scale.at(n * 5 + c));
+}
+
+// (sums - zero) * scale by columns, in steps of a byte.
+Tile requantised() {
+  return {{{Tile::kResult, {}, {}, DType::i32},
+           {Tile::kLoad, {0}, {}, DType::f32},
+           {Tile::kLoad, {1}, {}, DType::i32},
+           {"dequantise", {0, 1, 2}, {}, DType::f32},
+           {Tile::kNumber, {}, {1}, DType::f32},
+           {Tile::kLoad, {2}, {}, DType::u8},
+           {"quantise", {3, 4, 5}, {}, DType::u8}},
+          {6}};
+}
+
+TEST(TileProgram, SumsOfBytesBecomeBytesBlockByBlock) {
+  const Shape shape{9, 70};
+  Tensor scale(DType::f32, {70}), zero(DType::i32, {70}), level(DType::u8, {});
+  for (int64_t i = 0; i < 70; ++i) {
+    scale.set(i, 0.25 * static_cast<double>(1 + i % 3));
+    zero.set(i, static_cast<double>(i - 30));
+  }
+  level.set(0, 7);
+  image::CallSite site;
+  site.inputs = {view(scale, shape, {0, 1}), view(zero, shape, {0, 1}), view(level, shape, {0, 0})};
+  site.results = {Tensor(DType::u8, shape)};
+  TileProgram program(requantised(), tile_ops({}), engine());
+  ASSERT_TRUE(program.place(site, 1));
+  const auto sum = [](int64_t row, int64_t column) {
+    return static_cast<int32_t>(row * 100 + column * 3 - 200);
+  };
+  for (const auto& [rows, columns] : {std::pair(vector::Range{0, 4}, vector::Range{0, 48}),
+                                      std::pair(vector::Range{0, 4}, vector::Range{48, 70}),
+                                      std::pair(vector::Range{4, 9}, vector::Range{0, 70})}) {
+    constexpr int64_t kApart = 80;
+    std::vector<int32_t> block(5 * kApart, -1);
+    for (int64_t r = rows.begin; r < rows.end; ++r)
+      for (int64_t c = columns.begin; c < columns.end; ++c)
+        block[static_cast<size_t>((r - rows.begin) * kApart + c - columns.begin)] = sum(r, c);
+    program.run(rows, columns, {block.data(), kApart});
+  }
+  for (int64_t r = 0; r < 9; ++r)
+    for (int64_t c = 0; c < 70; ++c)
+      EXPECT_EQ(site.results[0].at(r * 70 + c),
+                std::clamp(std::nearbyint((sum(r, c) - zero.at(c)) * scale.at(c)) + 7, 0.0, 255.0))
+          << r << ' ' << c;
+}
+
+TEST(TileProgram, FloatsAreNotWrittenOverTheBytesTheyAreMadeOf) {
+  const Shape shape{40, 50};
+  Tensor bytes(DType::u8, {50, 40});
+  for (int64_t i = 0; i < bytes.count(); ++i) bytes.set(i, static_cast<double>(i % 251));
+  const Tile tile{{{Tile::kLoad, {0}, {}, DType::u8},
+                   {Tile::kNumber, {}, {0.5}, DType::f32},
+                   {"dequantise", {0, 1}, {}, DType::f32},
+                   {"add", {2, 1}, {}}},
+                  {3}};
+  image::CallSite site;
+  site.inputs = {view(bytes, shape, {1, 40})};  // columns, which are copied together
+  site.results = {Tensor(DType::f32, shape)};
+  TileProgram program(tile, tile_ops({}), engine());
+  ASSERT_TRUE(program.place(site));
+  program.run_all();
+  for (int64_t i = 0; i < 40; ++i)
+    for (int64_t j = 0; j < 50; ++j)
+      ASSERT_EQ(site.results[0].at(i * 50 + j), bytes.at(j * 40 + i) * 0.5 + 0.5) << i << ' ' << j;
+}
+
+TEST(TileProgram, RefusesDtypesThatItsOpsDoNotTake) {
+  Tile wrong = requantised();
+  wrong.code[3].op = "add";
+  wrong.code[3].operands = {0, 1};
+  EXPECT_THROW(TileProgram(wrong, tile_ops({}), engine()), Error);
+  wrong = requantised();
+  wrong.code[5].dtype = DType::i8;
+  EXPECT_THROW(TileProgram(wrong, tile_ops({}), engine()), Error);
+  const Shape shape{2, 3};
+  image::CallSite site;
+  site.inputs = {view(numbers({3}), shape, {0, 1}), view(numbers({3}), shape, {0, 1}),
+                 view(Tensor(DType::u8, {}), shape, {0, 0})};
+  site.results = {Tensor(DType::u8, shape)};
+  EXPECT_FALSE(TileProgram(requantised(), tile_ops({}), engine()).place(site, 1));
 }
 
 TEST(TileProgram, AnOpsResultIsFinishedBlockByBlock) {
