@@ -62,14 +62,24 @@ void quantise_to(const float* x, const Scales& s, T* y, int64_t count) {
   const Row<float> scale(s.scale, s.scale_step, 1);
   const Row<T> zero(static_cast<const T*>(s.zero), s.zero_step, 0);
   const F low = set(std::numeric_limits<T>::min()), high = set(std::numeric_limits<T>::max());
-  const F far = set(1e6f);  // beyond every integer here, and near enough to be rounded
   const bool divides = s.scale && (s.scale_step != 0 || *s.scale != 1);
-  for (int64_t i = 0; i < count; i += kLanes) {
+  // Limits are whole numbers, so what is cut before it is rounded is cut alike.
+  const auto quantised = [&](int64_t i, F from, F to, I shift) HWY_ATTR {
     F steps = load_some(x + i, count - i, set(0.0f));
     if (divides) steps = steps / scale.at(i, count - i);
     steps = select(equal(steps, steps), steps, set(0.0f));
-    steps = rounded(min(far, max(set(0.0f) - far, steps))).value + zero.at(i, count - i);
-    store_at(rounded(min(high, max(low, steps))).integer, y + i, count - i);
+    return rounded(min(to, max(from, steps))).integer + shift;
+  };
+  if (zero.step == 0) {
+    const F from = low - zero.same, to = high - zero.same;
+    const I shift = rounded(zero.same).integer;
+    for (int64_t i = 0; i < count; i += kLanes)
+      store_at(quantised(i, from, to, shift), y + i, count - i);
+    return;
+  }
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const F shift = zero.at(i, count - i);
+    store_at(quantised(i, low - shift, high - shift, rounded(shift).integer), y + i, count - i);
   }
 }
 

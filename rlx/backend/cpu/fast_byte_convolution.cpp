@@ -188,7 +188,14 @@ class ByteConvolutionKernel : public image::CallKernel {
                   width = std::min(together, gemm.panels(product.columns)) * gemm.panel_columns;
     const int64_t height = std::max<int64_t>(1, kSums / width / gemm.tile_rows) * gemm.tile_rows;
     scratch_.resize(height * width);
-    const vector::Blocks blocks = gemm.blocks(product, engine_->team.threads());
+    vector::Blocks blocks = gemm.blocks(product, engine_->team.threads());
+    // Whole rows where there are enough of them: the tile then runs along memory.
+    if (const int64_t tiles = product.rows / gemm.tile_rows; tiles >= 4 * blocks.count()) {
+      blocks.rows = tiles / blocks.count() * gemm.tile_rows;
+      blocks.row_blocks = (product.rows + blocks.rows - 1) / blocks.rows;
+      blocks.panels = gemm.panels(product.columns);
+      blocks.panel_blocks = 1;
+    }
     vector::each_block(
         blocks, product.rows, gemm.panels(product.columns), engine_->team,
         [&](vector::Range rows, vector::Range panels) {
