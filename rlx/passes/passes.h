@@ -20,6 +20,7 @@ extern const Pass find_activations;
 extern const Pass find_norms;
 extern const Pass find_rope;
 extern const Pass find_attention;
+extern const Pass find_causal;
 extern const Pass gather_quantised;
 extern const Pass find_quantised_products;
 extern const Pass fold_pads;

@@ -23,6 +23,7 @@ std::vector<const Pass*> pass_pipeline() {
       &find_norms,        //
       &find_rope,         //
       &find_attention,    //
+      &find_causal,       //
       &gather_quantised,  //
       &find_quantised_products,
       &fold_pads,         //
