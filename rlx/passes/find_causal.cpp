@@ -190,7 +190,7 @@ PassResult run(const Graph& graph, NearMisses* misses) {
   std::map<int, Plan> plans;
   for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at)
     if (auto plan = planning(at)) plans[at] = std::move(*plan);
-  if (plans.empty()) return {graph.clone(), 0};
+  if (plans.empty()) return {};
   int64_t changes = 0;
   Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const auto plan = plans.find(site.at);
@@ -201,7 +201,7 @@ PassResult run(const Graph& graph, NearMisses* misses) {
     ++changes;
     return Values{y};
   });
-  return {dead_code.run(result).graph, changes};
+  return {alive(std::move(result)), changes};
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // of the product. Transposes on the way are taken along; bytes the wrong way round are turned once,
 // where they are weights.
 
+#include <algorithm>
+
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_linear.h"
 #include "rlx/ops/views.h"
@@ -104,6 +106,10 @@ std::optional<Values> rewritten(const RewriteSite& site, NearMisses* misses) {
 PassResult run(const Graph& graph, NearMisses* misses) {
   int64_t changes = 0;
   if (misses) misses->begin_graph();
+  const Nodes& nodes = graph.nodes();
+  if (std::none_of(nodes.begin(), nodes.end(),
+                   [](const Node& node) { return node.op.get() == &dequantise_op(); }))
+    return {};
   Graph result = rebuild(graph, [&](const RewriteSite& site) {
     std::optional<Values> values = rewritten(site, misses);
     changes += values.has_value();

@@ -27,6 +27,9 @@ extern const Pass fold_pads;
 extern const Pass fold_scales;
 extern const Pass join_products;
 
+// The graph without what dead_code drops.
+Graph alive(Graph graph);
+
 // x transposed, with a transpose that x is taken into account.
 Value merged_transpose(Value x, Ints order);
 
