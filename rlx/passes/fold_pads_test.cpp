@@ -1,5 +1,8 @@
+#include <limits>
+
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
@@ -42,6 +45,32 @@ TEST(FoldPads, AnAverageCountsThem) {
               return average(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}), {1, 1, 1, 1});
             }),
             OpNames("pad average_pool"));
+}
+
+TEST(FoldPads, AMaximumNeverTakesTheLowest) {
+  constexpr double kLow = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(folded([](Value x) {
+              return max_pool(pad(x, Dims{0, 0, 1, 0, 0, 0, 1, 2}, "constant", kLow), {3, 3}).values;
+            }),
+            OpNames("max_pool"));
+  EXPECT_EQ(folded([](Value x) {
+              return max_pool(pad(relu(x), Dims{0, 0, 1, 1, 0, 0, 1, 1}), {3, 3}).values;
+            }),
+            OpNames("relu max_pool"));
+  // 0 may be the largest, a window may have no element, and indices count what is padded.
+  EXPECT_EQ(folded([](Value x) {
+              return max_pool(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}), {3, 3}).values;
+            }),
+            OpNames("pad max_pool"));
+  EXPECT_EQ(folded([](Value x) {
+              return max_pool(pad(relu(x), Dims{0, 0, 2, 2, 0, 0, 0, 0}), {2, 2}).values;
+            }),
+            OpNames("relu pad max_pool"));
+  EXPECT_EQ(folded([](Value x) {
+              return max_pool(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}, "constant", kLow), {3, 3})
+                  .indices;
+            }),
+            OpNames("pad max_pool"));
 }
 
 TEST(FoldPads, WhatIsNotZerosAroundPositionsStays) {

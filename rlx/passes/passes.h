@@ -22,6 +22,7 @@ extern const Pass find_rope;
 extern const Pass find_attention;
 extern const Pass find_causal;
 extern const Pass gather_quantised;
+extern const Pass find_integer_products;
 extern const Pass find_quantised_products;
 extern const Pass fold_pads;
 extern const Pass fold_scales;

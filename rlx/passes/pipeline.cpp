@@ -25,6 +25,7 @@ std::vector<const Pass*> pass_pipeline() {
       &find_attention,    //
       &find_causal,       //
       &gather_quantised,  //
+      &find_integer_products,
       &find_quantised_products,
       &fold_pads,         //
       &fold_scales,       //
