@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_integer.h"
 #include "rlx/ops/views.h"

@@ -1,10 +1,17 @@
-#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
-#include "rlx/ops/ops_quantise.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
+
+const OpDef& conv_op();
+const OpDef& dequantise_op();
+
 namespace {
+
+// Scale and zero point broadcast to x.
+Value floats_of(Value x, Value scale, Value zero = {}) {
+  return x.apply(dequantise_op(), {x, scale, zero});
+}
 
 TEST(FindIntegerProducts, SumsOfBytesAreDequantised) {
   EXPECT_EQ(after_pass(find_integer_products, R"(%0 = input @"x" : u8[n, 2]
@@ -46,40 +53,41 @@ struct Net {
 
 TEST(FindIntegerProducts, AConvolutionIsOne) {
   Net net;
-  const Value x = dequantise(net.input({2, 3, 5, 5}), net.floats({}), net.bytes({}, DType::u8)),
-              w = dequantise(net.bytes({4, 3, 3, 3}), net.floats({4}), net.bytes({4}), {.axis = 0});
-  EXPECT_EQ(net.found(relu(conv(x, w, net.floats({4}), {.pads = {1, 1, 1, 1}}))),
+  const Value x = floats_of(net.input({2, 3, 5, 5}), net.floats({}), net.bytes({}, DType::u8)),
+              w = floats_of(net.bytes({4, 3, 3, 3}), net.floats({4, 1, 1, 1}),
+                            net.bytes({4, 1, 1, 1}));
+  EXPECT_EQ(net.found(relu(
+                x.apply(conv_op(), {x, w, net.floats({4})}, {{"pads", Ints{1, 1, 1, 1}}}))),
             OpNames("conv_integer dequantise add relu"));
 }
 
 TEST(FindIntegerProducts, WeightsMayLieAsRows) {
   Net net, turned;
-  EXPECT_EQ(net.found(linear(dequantise(net.input({2, 4}), net.floats({})),
-                             dequantise(net.bytes({5, 4}), net.floats({5}), {}, {.axis = 0}),
+  EXPECT_EQ(net.found(linear(floats_of(net.input({2, 4}), net.floats({})),
+                             floats_of(net.bytes({5, 4}), net.floats({5, 1})),
                              net.floats({5}), "", true)),
             OpNames("matmul_integer dequantise add"));
-  const Value w = dequantise(turned.bytes({5, 4}), turned.floats({5}), {}, {.axis = 0});
-  EXPECT_EQ(turned.found(matmul(dequantise(turned.input({2, 4}), turned.floats({1})),
+  const Value w = floats_of(turned.bytes({5, 4}), turned.floats({5, 1}));
+  EXPECT_EQ(turned.found(matmul(floats_of(turned.input({2, 4}), turned.floats({1})),
                                 transpose(w, {1, 0}))),
             OpNames("matmul_integer dequantise"));
 }
 
 TEST(FindIntegerProducts, OtherScalesStay) {
   Net along_k, of_x, data, long_sums;
-  EXPECT_EQ(along_k.found(matmul(dequantise(along_k.input({2, 4}), along_k.floats({})),
-                                 dequantise(along_k.bytes({4, 5}), along_k.floats({4}), {},
-                                            {.axis = 0}))),
+  EXPECT_EQ(along_k.found(matmul(floats_of(along_k.input({2, 4}), along_k.floats({})),
+                                 floats_of(along_k.bytes({4, 5}), along_k.floats({4, 1})))),
             OpNames("dequantise matmul"));
-  EXPECT_EQ(of_x.found(matmul(dequantise(of_x.input({2, 4}), of_x.floats({4})),
-                              dequantise(of_x.bytes({4, 5}), of_x.floats({})))),
+  EXPECT_EQ(of_x.found(matmul(floats_of(of_x.input({2, 4}), of_x.floats({4})),
+                              floats_of(of_x.bytes({4, 5}), of_x.floats({})))),
             OpNames("dequantise matmul"));
   const Value scale = data.graph.input("scale", f32({}));
-  EXPECT_EQ(data.found(matmul(dequantise(data.input({2, 4}), scale),
-                              dequantise(data.bytes({4, 5}), data.floats({})))),
+  EXPECT_EQ(data.found(matmul(floats_of(data.input({2, 4}), scale),
+                              floats_of(data.bytes({4, 5}), data.floats({})))),
             OpNames("dequantise matmul"));
   const int64_t most = 33025;  // 255 * 255 of these still fit
-  EXPECT_EQ(long_sums.found(matmul(dequantise(long_sums.input({1, most + 1}), long_sums.floats({})),
-                                   dequantise(long_sums.bytes({most + 1, 1}),
+  EXPECT_EQ(long_sums.found(matmul(floats_of(long_sums.input({1, most + 1}), long_sums.floats({})),
+                                   floats_of(long_sums.bytes({most + 1, 1}),
                                               long_sums.floats({})))),
             OpNames("dequantise dequantise matmul"));
 }

@@ -44,7 +44,8 @@ std::optional<Value> replacement(const Rule& rule, const Match& match, const Mat
     return refused(error.what());
   }
   if (!value.present()) return refused("what is asked of it beyond the formula does not hold");
-  if (site.node.types.size() > 1 && value.producer().types.size() != site.node.types.size())
+  if (site.node.types.size() > 1 &&
+      (value.result != 0 || value.producer().types.size() != site.node.types.size()))
     return refused("another op has other results");
   if (!(value.type() == site.node.types[0]))
     return refused(text("the result would be ", value.type(), ", not ", site.node.types[0]));
@@ -83,9 +84,9 @@ Sweep sweep(const MatchGraph& from, const Rules& rules) {
       const auto value = replacement(rule, *match, from, site);
       if (!value) continue;
       applied.push_back({site.at, match->nodes});
-      Values results;
-      for (size_t r = 0; r < site.node.types.size(); ++r)
-        results.push_back(value->of(static_cast<int>(r)));  // others than the first are not read
+      Values results{*value};
+      for (size_t r = 1; r < site.node.types.size(); ++r)
+        results.push_back(value->of(static_cast<int>(r)));  // which nobody reads
       return results;
     }
     return std::nullopt;
