@@ -133,7 +133,7 @@ function(rlx_tests)
   target_link_options(rlx_tests PRIVATE -no-pie)
   # Only these read the tree: a path in a file's flags keeps caches from serving another clone.
   foreach(source IN LISTS sources)
-    if(source MATCHES "architecture_test|catalogue_test|oracle_test|format_test")
+    if(source MATCHES "architecture_test|catalogue_test|modules_test|oracle_test|format_test")
       set_source_files_properties(${source} PROPERTIES COMPILE_DEFINITIONS RLX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     endif()
   endforeach()

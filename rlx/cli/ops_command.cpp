@@ -7,6 +7,7 @@
 #include "rlx/cli/tensor_print.h"
 #include "rlx/conformance/case_data.h"
 #include "rlx/conformance/kernels.h"
+#include "rlx/conformance/model_graphs.h"
 #include "rlx/conformance/op_times.h"
 #include "rlx/conformance/support.h"
 #include "rlx/ops/catalog.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct OpsOptions {
   bool json = false, markdown = false, details = false, kernels = false, fingerprints = false,
-       times = false, rows = false;
+       times = false, rows = false, models = false;
   std::vector<std::string> devices, names;
 };
 
@@ -104,6 +105,10 @@ nlohmann::ordered_json support_json(const SupportTable& table) {
 void list_ops(const OpsOptions& options, Context& context) {
   if (options.times) return print_times(options, context);
   if (options.rows) return print_rows(options, context);
+  if (options.models) {
+    context.out << model_modules();
+    return;
+  }
   if (options.kernels || options.fingerprints) return print_kernels(options, context);
   SupportOptions support;
   support.progress = [&](size_t done, size_t all) {
@@ -142,6 +147,8 @@ void add_ops_command(CLI::App& app, Context& context) {
   command->add_flag("--kernels", options->kernels, "Print the WGSL modules of the rows");
   command->add_flag("--fingerprints", options->fingerprints,
                     "Print a hash of those modules, a line for each op");
+  command->add_flag("--models", options->models,
+                    "Print the kernels of small models, and what is generated for their groups");
   command->add_flag("--times", options->times, "Time the kernels against a copy of as many bytes");
   command->add_flag("--rows", options->rows,
                     "Print the small rows as JSON, a line each: operands and attributes");

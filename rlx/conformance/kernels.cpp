@@ -15,8 +15,17 @@ uint64_t fnv1a(const std::string& text, uint64_t hash) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
+constexpr uint64_t kFirst = 0xcbf29ce484222325u;
+
+std::string digits_of(uint64_t hash) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return digits;
+}
 
 }  // namespace
+
+std::string fingerprint(const std::string& text) { return digits_of(fnv1a(text, kFirst)); }
 
 std::vector<DeviceTraits> paper_devices() {
   DeviceTraits wide;
@@ -53,11 +62,9 @@ std::vector<OpKernels> kernels_of(const std::vector<OpCase>& rows, const OpSet& 
 std::string fingerprints(const std::vector<OpKernels>& kernels) {
   std::string lines;
   for (const OpKernels& op : kernels) {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = kFirst;
     for (const std::string& module : op.modules) hash = fnv1a(module, hash);
-    char digits[17];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-    lines += text(op.op, ' ', op.device, ' ', op.modules.size(), ' ', digits, '\n');
+    lines += text(op.op, ' ', op.device, ' ', op.modules.size(), ' ', digits_of(hash), '\n');
   }
   return lines;
 }

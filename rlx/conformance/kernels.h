@@ -21,6 +21,8 @@ struct OpKernels {
 // By op and device, in the order of names; ops without a kernel are not there.
 std::vector<OpKernels> kernels_of(const std::vector<OpCase>& rows, const OpSet& ops);
 
+// 16 digits that tell a text from others.
+std::string fingerprint(const std::string& text);
 // "op device modules hash", a line each: the text of rlx/conformance/kernels.golden.
 std::string fingerprints(const std::vector<OpKernels>& kernels);
 

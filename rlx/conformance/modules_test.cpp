@@ -2,13 +2,17 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
 #include <sstream>
 
 #include "rlx/compile/build_image.h"
 #include "rlx/conformance/kernels.h"
+#include "rlx/conformance/model_graphs.h"
 #include "rlx/ir/graph.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/fuse.h"
+#include "rlx/passes/passes.h"
 
 namespace rlx {
 
@@ -32,6 +36,42 @@ std::string written_for(const Graph& graph) {
     }
   }
   return result;
+}
+
+// Kernels of whole models and the functions around them, line by line.
+TEST(Modules, OfModelsAreWhatTheyWere) {
+  std::ifstream file(RLX_SOURCE_DIR "/rlx/conformance/modules.golden");
+  std::istringstream now(model_modules());
+  std::string was, is;
+  for (int at = 1;; ++at) {
+    const bool more = static_cast<bool>(std::getline(now, is)),
+               had = static_cast<bool>(std::getline(file, was));
+    ASSERT_EQ(had ? was : "the end", more ? is : "the end")
+        << "line " << at << " of modules.golden (tools/generate, where that is meant)";
+    if (!more || !had) return;
+  }
+}
+
+// The passes leave of a decoder, as it is exported, the ops that it is thought in.
+TEST(Modules, ADecoderIsProductsAttentionAndNorms) {
+  for (const ModelGraph& model : model_graphs()) {
+    if (model.name != "decoder") continue;
+    const Graph after = run_passes(model.graph);
+    std::map<std::string, int> ops;
+    for (const Node& node : after.nodes()) ++ops[node.op->name];
+    EXPECT_EQ(ops["attention"], 2);
+    EXPECT_EQ(ops["rope"], 4);
+    EXPECT_EQ(ops["rms_norm"], 5);
+    EXPECT_EQ(ops["silu"], 2);
+    EXPECT_EQ(ops["matmul"], 2 * 4 + 1);  // q, k and v; their sum; gate and up; down; the words
+    for (const char* gone : {"softmax", "where", "le", "expand", "sigmoid", "mean", "neg"})
+      EXPECT_EQ(ops[gone], 0) << gone;
+    for (const Node& node : after.nodes())
+      if (node.op->name == "attention") {
+        EXPECT_TRUE(node.attrs.get<bool>("causal"));
+        EXPECT_EQ(node.inputs.size(), 3u);
+      }
+  }
 }
 
 TEST(Modules, ASumIsLoadedByItsNormAndStoredWithIt) {

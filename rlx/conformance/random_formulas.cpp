@@ -355,7 +355,13 @@ void views_step(RandomPool& p) {
                                  std::pair(p.random.chance(0.1) ? first : second, rows)})
     parts.push_back(slice(x.value, Ints{from}, Ints{to}, {axis}));
   if (p.random.chance(0.1)) std::swap(parts[0], parts[2]);
-  p.keep(inner(p, concat(parts, axis)), x.exact);
+  const Value whole = inner(p, concat(parts, axis));
+  p.keep(whole, x.exact);
+  if (p.random.chance(0.5)) {  // of one operand, or of several
+    const Value pair = concat({whole, x.value}, axis);
+    const int64_t from = p.random.between(0, 2 * rows - 1), to = p.random.between(from, 2 * rows);
+    p.keep(slice(pair, Ints{from}, Ints{to}, {axis}), x.exact);
+  }
 }
 
 // A matrix [rows, columns] of bytes as floats, of the dtype, by a scale and perhaps a zero point:
@@ -375,6 +381,48 @@ Value dequantised_matrix(RandomPool& p, DType dtype, const Dim& rows, int64_t co
               zero = p.random.chance(0.5) ? weight(p, bytes, shape) : Value{};
   const Value floats = inner(p, dequantise(w, scale, zero, {.axis = axis}));
   return turned && !before ? transpose(floats, {1, 0}) : floats;
+}
+
+// A product, or a convolution, of bytes that become floats on the way; blocks of them share scales.
+void bytes_step(RandomPool& p) {
+  const auto byte = [&] { return p.random.chance(0.5) ? DType::u8 : DType::i8; };
+  const auto floats = [&](Value bytes, const Dims& scales, const QuantiseOptions& options) {
+    const Value scale = weight(p, DType::f32, scales, Fill::positive),
+                zero = p.random.chance(0.5) ? weight(p, bytes.dtype(), scales) : Value{};
+    return inner(p, dequantise(bytes, scale, zero, options));
+  };
+  const int64_t depth = 2 * p.random.between(1, 3), columns = p.random.between(1, 5);
+  const Dim rows = p.random.pick(p.dims);
+  if (p.random.chance(0.3)) {
+    const Value x = floats(p.add_input(byte(), {rows, depth, 5}), {}, {}),
+                w = floats(weight(p, byte(), {columns, depth, 3}),
+                           p.random.chance(0.5) ? Dims{columns} : Dims{}, {.axis = 0});
+    return p.keep(conv(x, w, p.random.chance(0.5) ? weight(p, DType::f32, {columns}) : Value{},
+                       {.pads = p.random.chance(0.5) ? Ints{1, 1} : Ints{}}),
+                  false);
+  }
+  const bool turned = p.random.chance(0.4), blocks = p.random.chance(0.3);
+  const int64_t along = p.random.chance(0.1) ? 0 : 1;  // of [depth, columns], or its transpose
+  Dims shape = turned ? Dims{columns, depth} : Dims{depth, columns}, scales;
+  QuantiseOptions options{.axis = turned ? 1 - along : along};
+  if (blocks) {
+    options.axis = turned ? 1 : 0;
+    options.block = 2;
+    scales = shape;
+    scales[static_cast<size_t>(options.axis)] = depth / 2;
+  } else if (p.random.chance(0.6)) {
+    scales = {shape[static_cast<size_t>(options.axis)]};
+  }
+  const Value w = floats(weight(p, byte(), shape), scales, options);
+  const Value x = p.random.chance(0.6)
+                      ? floats(p.add_input(byte(), {rows, depth}),
+                               p.random.chance(0.1) ? Dims{depth} : Dims{}, {})
+                      : p.add_input(DType::f32, {rows, depth});
+  const Value right = turned && p.random.chance(0.5) ? transpose(w, {1, 0}) : w;
+  const bool flag = turned && right == w;
+  p.keep(p.random.chance(0.7) ? matmul(x, right, false, flag)
+                              : linear(x, right, weight(p, DType::f32, {columns}), "", flag),
+         false);
 }
 
 // A table of bytes that is read by rows, by products, or by both.
@@ -401,7 +449,8 @@ void quantised_step(RandomPool& p) {
 
 std::vector<RandomStep> random_formulas() {
   return {gelu_step,   gate_step,   softmax_step,    norm_step,  norm_step,      group_norm_step,
-          folded_step, folded_step, transposes_step, views_step, quantised_step, cancelled_step};
+          folded_step, folded_step, transposes_step, views_step, quantised_step, cancelled_step,
+          bytes_step};
 }
 
 }  // namespace rlx

@@ -102,14 +102,20 @@ void RandomPool::undo(size_t node_count, size_t entry_count) {
   entries.resize(entry_count);
 }
 
-// Are the values from this node on small and finite?
+// Are the values from this node on small and finite? Those that only their own step reads may hide
+// others by being as low as masks are.
 bool RandomPool::is_tame(size_t first_node) const {
+  constexpr double kHidden = -1e30;
   const Evaluation evaluation = evaluate(graph, inputs, {.keep_results = true});
+  std::vector<bool> kept(evaluation.results.size(), false);
+  for (const PoolEntry& entry : entries) kept[static_cast<size_t>(entry.value.node)] = true;
   for (size_t node = first_node; node < evaluation.results.size(); ++node)
     for (const Tensor& tensor : evaluation.results[node]) {
       if (tensor.count() > kMostElements) return false;
-      for (int64_t i = 0; i < tensor.count(); ++i)
-        if (!(std::abs(tensor.at(i)) < kTame)) return false;
+      for (int64_t i = 0; i < tensor.count(); ++i) {
+        const double element = tensor.at(i);
+        if (!(std::abs(element) < kTame) && !(element <= kHidden && !kept[node])) return false;
+      }
     }
   return true;
 }

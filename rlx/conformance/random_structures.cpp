@@ -7,6 +7,8 @@
 #include "rlx/conformance/random_pool.h"
 #include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_fill.h"
+#include "rlx/ops/ops_logic.h"
 #include "rlx/ops/ops_pool.h"
 
 namespace rlx {
@@ -37,16 +39,68 @@ Value maybe_scaled(RandomPool& p, Value x) {
   return p.random.chance(0.5) ? x * number(x, 0.6) : x / number(x, 1.7);
 }
 
+// What hides a key, or nearly does.
+constexpr double kLow = -1e32;  // with room for noise above what f32 has
+Value lowest(RandomPool& p, Value like) {
+  constexpr double kNumbers[] = {-std::numeric_limits<double>::infinity(), kLow, -9e3};
+  return number(like, p.random.pick(kNumbers));
+}
+
+// Which keys a query sees by where both are: those up to its own, perhaps within a window, or
+// nearly so.
+Value seen_by_place(RandomPool& p, Value scores) {
+  const Dims& shape = scores.shape();
+  const Dim &queries = shape[shape.size() - 2], &keys = shape.back();
+  const int64_t further = p.random.chance(0.1) ? p.random.between(-1, 1) : 0;
+  if (is_concrete({queries, keys}) && p.random.chance(0.4)) {
+    const Value all = expand(number(scores, 1), Dims{queries, keys});
+    const int64_t own = keys.number() - queries.number() + further;
+    if (p.random.chance(0.5)) return equal(trilu(all, true, own + 1), number(scores, 0));
+    return not_equal(trilu(all, false, own), number(scores, 0));
+  }
+  const auto extent = [&](int64_t axis) {
+    return squeeze(shape_of(scores, rank(scores.type()) + axis, rank(scores.type()) + axis + 1),
+                   {0});
+  };
+  const auto whole = [&](int64_t value) {
+    return p.graph.constant(Tensor::of(DType::i64, {}, {static_cast<double>(value)}));
+  };
+  const Value columns = counting(scores, keys);
+  Value rows = unsqueeze(counting(scores, queries), {1}) + whole(further);
+  if (p.random.chance(0.9)) rows = rows + (extent(-1) - extent(-2));
+  Value seen = p.random.chance(0.5)   ? less_equal(columns, rows)
+               : p.random.chance(0.5) ? greater(rows + whole(1), columns)
+                                      : logical_not(less(rows, columns));
+  if (p.random.chance(0.3))
+    seen = logical_and(seen, greater_equal(columns, rows - whole(p.random.between(0, 3))));
+  return p.random.chance(0.3) ? unsqueeze(seen, {0}) : seen;
+}
+
+Value masked_by_place(RandomPool& p, Value scores) {
+  if (rank(scores.type()) < 2) fail(ErrorKind::unsupported, "no scores");
+  Value seen = seen_by_place(p, scores);
+  const Value low = lowest(p, scores), zero = number(scores, 0);
+  if (p.random.chance(0.2)) seen = logical_and(seen, p.add_input(DType::boolean, seen.shape()));
+  if (p.random.chance(0.3)) return where(seen, scores, low);
+  Value bias = p.random.chance(0.5) ? where(seen, zero, low) : where(logical_not(seen), low, zero);
+  if (p.random.chance(0.3)) bias = bias + p.add_input(scores.dtype(), {scores.shape().back()});
+  return scores + inner(p, bias);
+}
+
 Value masked(RandomPool& p, Value scores) {
   Dims shape = scores.shape();
   shape.erase(shape.begin(), shape.begin() + p.random.between(0, rank(scores.type()) - 1));
   for (Dim& dim : shape)
     if (p.random.chance(0.3)) dim = 1;
-  const double kLow[] = {-std::numeric_limits<double>::infinity(), -3.4e38, -1e4};
   const auto lowered = [&](Value of) {
-    const Value low = number(of, p.random.pick(kLow)), seen = p.add_input(DType::boolean, shape);
+    const Value low = lowest(p, of), seen = p.add_input(DType::boolean, shape);
+    if (of.dtype() == DType::f32 && p.random.chance(0.1)) {
+      const Value factor = cast(seen, DType::f32);
+      return of * factor + (number(of, 1) - factor) * number(of, kLow);
+    }
     return p.random.chance(0.5) ? where(seen, of, low) : where(seen, low, of);
   };
+  if (p.random.chance(0.4)) return masked_by_place(p, scores);
   switch (p.random.between(0, 5)) {
     case 0:
       return scores;
@@ -75,18 +129,24 @@ void written_attention_step(RandomPool& p) {
   if (p.random.chance(0.1)) keys[0] = 1;
   Value q = p.add_input(dtype, shape), k = p.add_input(dtype, keys), v = p.add_input(dtype, keys);
   const auto heads_first = [&](Value x) { return inside ? swapped(x, false) : x; };
+  const auto repeated = [](Value x, size_t heads) {
+    Dims many = x.shape(), whole = many;
+    many.insert(many.begin() + static_cast<int64_t>(heads) + 1, 2);
+    whole[heads] = whole[heads] * Dim(2);
+    return reshape(expand(unsqueeze(x, {static_cast<int64_t>(heads) + 1}), many), whole);
+  };
+  if (inside && p.random.chance(0.2)) {
+    q = concat({q, q}, 2);
+    k = repeated(k, 2);
+    v = repeated(v, p.random.chance(0.05) ? 1 : 2);
+  }
   q = maybe_scaled(p, heads_first(q));
   k = heads_first(maybe_scaled(p, k));
   v = heads_first(v);
   if (axes == 4 && p.random.chance(0.2)) {
-    const auto repeated = [](Value x) {
-      const Dims s = x.shape();
-      return reshape(expand(unsqueeze(x, {2}), {s[0], s[1], 2, s[2], s[3]}),
-                     Dims{s[0], s[1] * Dim(2), s[2], s[3]});
-    };
     q = concat({q, q}, 1);
-    k = repeated(k);
-    v = repeated(v);
+    k = repeated(k, 1);
+    v = repeated(v, 1);
   }
   const Value dots = p.random.chance(0.3) ? matmul(q, k, false, true)
                                           : matmul(q, maybe_scaled(p, swapped(k, true)));
@@ -95,6 +155,7 @@ void written_attention_step(RandomPool& p) {
   if (widens) scores = cast(scores, DType::f32);
   Value weights = softmax(scores, p.random.chance(0.05) ? 0 : -1);
   if (widens) weights = cast(weights, dtype);
+  if (p.random.chance(0.1)) weights = where(is_nan(weights), number(weights, 0), weights);
   Value y = matmul(inner(p, weights), v);
   if (inside && p.random.chance(0.8)) y = swapped(y, false);
   p.keep(y, false);
@@ -153,10 +214,20 @@ void padded_step(RandomPool& p) {
   for (size_t i = 0; i < 2 * shape.size(); ++i)
     pads.emplace_back(i % shape.size() < 2 && !p.random.chance(0.03) ? 0 : p.random.between(0, 2));
   if (p.random.chance(0.05)) pads.back() = -1;
-  const Value wide =
-      pad(x, pads, p.random.chance(0.1) ? "edge" : "constant", p.random.chance(0.1) ? 0.5 : 0);
+  const bool most = p.random.chance(0.3), lowest = most && p.random.chance(0.5);
+  const Value wide = pad(most && p.random.chance(0.7) ? relu(x) : x, pads,
+                         p.random.chance(0.1) ? "edge" : "constant",
+                         lowest                   ? -std::numeric_limits<double>::infinity()
+                         : p.random.chance(0.1) ? 0.5
+                                                  : 0);
   const Ints own = p.random.chance(0.3) ? Ints(2 * spatial, 1) : Ints{};
   const std::string automatic = own.empty() && p.random.chance(0.2) ? "same_upper" : "";
+  if (most) {
+    const TopK found = max_pool(inner(p, wide), Ints(spatial, p.random.between(2, 3)),
+                                {.pads = own, .auto_pad = automatic});
+    if (p.random.chance(0.1)) p.keep(found.indices, true);
+    return p.keep(found.values, false);
+  }
   if (p.random.chance(0.4))
     return p.keep(average_pool(inner(p, wide), Ints(spatial, 2),
                                {.pads = own,

@@ -131,16 +131,28 @@ class Cancelling {
  public:
   explicit Cancelling(const Graph& graph) : known_(graph) {}
 
-  // What stands for a view, without it.
-  std::optional<Value> operator()(const RewriteSite& site) const {
-    const Node& node = site.node;
-    if (!is_named(node, {"transpose", "reshape", "squeeze", "unsqueeze"})) return std::nullopt;
+  // May the node go? Asked before a graph is made.
+  bool can_cancel(int at) const {
+    const Node& node = known_.graph().node(at);
+    if (!is_named(node, {"transpose", "reshape", "squeeze", "unsqueeze"})) return false;
     const Value x = node.inputs[0];
     if (!is_elementwise(x.producer()) || is_source(x.producer()) || !node.definitions.empty())
-      return std::nullopt;
-    if (is_named(node, {"transpose"})) return made_with(OuterTranspose(node), x, site.at, site);
+      return false;
+    if (is_named(node, {"transpose"})) return can(OuterTranspose(node), x, at, kDepth);
+    const OuterReshape outer(x.shape(), node.types[0].shape);
+    return outer.fits() && can(outer, x, at, kDepth);
+  }
+
+  // What stands for a view, without it.
+  std::optional<Value> operator()(const RewriteSite& site) const {
+    if (!can_cancel(site.at)) return std::nullopt;
+    const Node& node = site.node;
+    const Value x = node.inputs[0];
+    if (is_named(node, {"transpose"})) {
+      const OuterTranspose outer(node);
+      return made(outer, outer, x, site);
+    }
     const OuterReshape before(x.shape(), node.types[0].shape);
-    if (!before.fits() || !can(before, x, site.at, kDepth)) return std::nullopt;
     // In the symbols of the new graph.
     const auto inner = inner_of(before, x);
     const Value view = site.moved(inner);
@@ -149,12 +161,6 @@ class Cancelling {
 
  private:
   static constexpr int kDepth = 8;
-
-  std::optional<Value> made_with(const Outer& outer, const Value& x, int reader,
-                                 const RewriteSite& site) const {
-    if (!can(outer, x, reader, kDepth)) return std::nullopt;
-    return made(outer, outer, x, site);
-  }
 
   // Is the value an op that the chain alone reads, of operands that lead to a view that is undone?
   bool can(const Outer& outer, const Value& value, int reader, int depth) const {
@@ -204,13 +210,14 @@ class Cancelling {
 PassResult run(const Graph& graph) {
   const Cancelling cancelling(graph);
   int64_t changes = 0;
+  for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at)
+    changes += cancelling.can_cancel(at);
+  if (changes == 0) return {};
   Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const auto value = cancelling(site);
-    if (!value) return std::nullopt;
-    ++changes;
-    return Values{*value};
+    return value ? std::optional(Values{*value}) : std::nullopt;
   });
-  return {changes > 0 ? dead_code.run(result).graph : std::move(result), changes};
+  return {alive(std::move(result)), changes};
 }
 
 }  // namespace

@@ -75,7 +75,33 @@ class Constants {
   std::unordered_multimap<size_t, Value> seen_;  // by a hash of its bytes
 };
 
+// Is any node equal to another? Asked before the graph is made again.
+bool has_equals(const Graph& graph) {
+  std::unordered_multimap<size_t, Value> seen;  // by digest
+  Constants constants;
+  for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at) {
+    const Node& node = graph.node(at);
+    if (is_source(node)) continue;
+    Values inputs = node.inputs;
+    for (Value& input : inputs) input = constants.first_of(input);
+    Digest digest;
+    digest.add(node, inputs, node.attrs);
+    const auto [begin, end] = seen.equal_range(digest.value());
+    for (auto it = begin; it != end; ++it) {
+      const Node& other = it->second.producer();
+      Values others = other.inputs;
+      for (Value& input : others) input = constants.first_of(input);
+      if (other.op.get() == node.op.get() && others == inputs &&
+          same_attrs(other.attrs, node.attrs))
+        return true;
+    }
+    seen.emplace(digest.value(), graph.value(at));
+  }
+  return false;
+}
+
 PassResult run(const Graph& graph) {
+  if (!has_equals(graph)) return {};
   std::unordered_multimap<size_t, Value> seen;  // by digest
   Constants constants;
   int64_t changes = 0;

@@ -19,12 +19,19 @@ PassResult run(const Graph& graph) {
     for (const Value& input : graph.nodes()[at].inputs)
       if (input.present()) live[size_t(input.node)] = true;
   }
+  const int64_t dead = std::count(live.begin(), live.end(), false);
+  if (dead == 0) return {};
   return {rebuild(
               graph, [](const RewriteSite&) { return std::nullopt; }, &live),
-          std::count(live.begin(), live.end(), false)};
+          dead};
 }
 
 }  // namespace
+
+Graph alive(Graph graph) {
+  PassResult result = run(graph);
+  return result.graph ? std::move(*result.graph) : std::move(graph);
+}
 
 const Pass dead_code{"dead-code", "Drops nodes that reach no output.", run};
 

@@ -5,7 +5,8 @@
 //
 // A row whose keys are all masked by -inf is NaN, as softmax makes it. Where a run may have no keys
 // at all the result is 0, as an empty sum is; attention cannot tell both apart, so that there only
-// scores without a mask are taken.
+// scores without a mask are taken. Weights whose NaN are made 0 are those of attention with empty
+// rows of 0; one that is NaN because q, k or the bias is stays NaN.
 
 #include <cmath>
 #include <functional>
@@ -13,14 +14,12 @@
 #include "rlx/ops/ops_attention.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
+#include "rlx/passes/masks.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
 
 namespace rlx {
 namespace {
-
-// So low that no score beside it is seen: what is added to it is lost in rounding.
-constexpr double kLowest = -1e30;
 
 bool is_last_axis(const Node& softmax) {
   const int64_t axis = softmax.attrs.get<int64_t>("axis");
@@ -90,13 +89,9 @@ Value with_rows(Value q, const TensorType& result) {
   return transpose(expand(q.producer().inputs[0], inside), order);
 }
 
-bool is_never_less(const Dim& a, const Dim& b, const SymbolRanges& symbols) {
-  return (a - b).range(symbols).low >= 0;
-}
-
 // Of what was found, with masks as the rule has made them.
 Value attention_of(const Found& found, const Scores& s, const Pattern& product, Value bias,
-                   Value mask) {
+                   Value mask, bool empty_is_zero) {
   const Node& dots = found.node(s.dots);
   const size_t axes = dots.types[0].shape.size();
   const Value q = with_four_axes(with_rows(found[s.q], found.type())),
@@ -115,7 +110,9 @@ Value attention_of(const Found& found, const Scores& s, const Pattern& product, 
   if (!std::isfinite(options.scale) || options.scale == 0) return {};
   const Dim queries = found[s.q].shape()[axes - 2], &keys = k.shape()[2];
   const SymbolRanges& symbols = q.graph->symbols;
-  if (is_never_less(keys, 1, symbols) || is_never_less(keys, queries, symbols))
+  if (empty_is_zero)
+    options.empty_row = "zero";
+  else if (is_never_less(keys, 1, symbols) || is_never_less(keys, queries, symbols))
     options.empty_row = "nan";
   else if (bias.present() || mask.present())
     return {};
@@ -140,14 +137,33 @@ struct Lowered {
   Patterns of(const Pattern& scores) const {
     return {op("where", {seen, scores, low}), op("where", {seen, low, scores})};
   }
-  // With what is added to scores before that.
-  std::optional<Masks> masks(const Found& found, bool where_seen, Value bias) const {
+  // scores * seen + low * (1 - seen)
+  Pattern product_of(const Pattern& scores) const {
+    const Pattern factor = op("cast", {seen}, [](const Node& node) {
+      return node.inputs[0].dtype() == DType::boolean;
+    });
+    return sum({product({scores, factor}), product({sum({{factor, -1}}, 1)}, low)});
+  }
+  // With what is added to scores before that. `alone`: nothing is added behind it either.
+  std::optional<Masks> masks(const Found& found, bool where_seen, Value bias, bool alone) const {
     const double number = found.number(low);
-    if (!(number <= kLowest)) return std::nullopt;
     const Value kept = found[seen];
-    if (std::isinf(number)) return Masks{bias, where_seen ? kept : logical_not(kept)};
+    const bool hides = std::isinf(number) || (alone && !bias && hides_keys(found, where_seen));
+    if (number < 0 && hides) return Masks{bias, where_seen ? kept : logical_not(kept)};
+    if (!(number <= kLowest)) return std::nullopt;
     const Value zero = bias ? bias : scalar(found[like], 0), none = scalar(found[like], number);
     return Masks{where_seen ? where(kept, zero, none) : where(kept, none, zero), {}};
+  }
+
+ private:
+  // The lowest number of f16, which no score is below, hides keys of rows that see another.
+  bool hides_keys(const Found& found, bool where_seen) const {
+    const Value scores = found.was(like), mask = found.was(seen);
+    if (scores.dtype() != DType::f16 || found.number(low) != -65504) return false;
+    Diagonals diagonals;
+    const auto along = diagonals(mask);
+    const auto sight = along ? sight_of(mask, *along, !where_seen) : std::nullopt;
+    return sight && !sight->first && is_never_less(sight->last, 0, mask.graph->symbols);
   }
 };
 
@@ -158,11 +174,14 @@ void add_scores(Rules& rules) {
   using MasksOf = std::function<std::optional<Masks>(const Found& found)>;
   const auto add = [&](const Pattern& masked, const MasksOf& masks) {
     const Pattern soft = op("softmax", {either({masked, op("cast", {masked})})}, is_last_axis);
-    const Pattern product = op("matmul", {either({soft, op("cast", {soft})}), s.v}, takes_rows);
+    const Pattern plain = either({soft, op("cast", {soft})});
+    const Pattern no_nan = op("where", {op("is_nan", {plain}), number(0), plain});
+    const Pattern product =
+        op("matmul", {either({plain, no_nan, op("cast", {no_nan})}), s.v}, takes_rows);
     rules.push_back({product, [=](const Found& found) {
                        const auto found_masks = masks(found);
                        return found_masks ? attention_of(found, s, product, found_masks->bias,
-                                                         found_masks->seen)
+                                                         found_masks->seen, found.has(no_nan))
                                           : Value{};
                      }});
   };
@@ -171,14 +190,17 @@ void add_scores(Rules& rules) {
   for (const bool where_seen : {true, false}) {
     const auto low = [&](const Pattern& scores) { return lowered.of(scores)[where_seen ? 0 : 1]; };
     add(sum({low(s.narrow), bias}), [=](const Found& found) {
-      auto masks = lowered.masks(found, where_seen, {});
+      auto masks = lowered.masks(found, where_seen, {}, false);
       if (masks) masks->bias = plus(masks->bias, found[bias]);
       return masks;
     });
     add(low(sum({s.narrow, bias})),
-        [=](const Found& found) { return lowered.masks(found, where_seen, found[bias]); });
-    add(low(s.narrow), [=](const Found& found) { return lowered.masks(found, where_seen, {}); });
+        [=](const Found& found) { return lowered.masks(found, where_seen, found[bias], false); });
+    add(low(s.narrow),
+        [=](const Found& found) { return lowered.masks(found, where_seen, {}, true); });
   }
+  add(lowered.product_of(s.narrow),
+      [=](const Found& found) { return lowered.masks(found, true, {}, true); });
   add(sum({s.narrow, bias}), [=](const Found& found) { return Masks{found[bias], {}}; });
   const Pattern other = any([](const Value& value) { return is_float(value.dtype()); });
   add(sum({s.narrow, bias, other}), [=](const Found& found) {
@@ -204,12 +226,15 @@ AttentionOptions options_of(const Node& node) {
           .empty_row = attrs.get<std::string>("empty_row")};
 }
 
+bool swaps_heads(const Node& transpose) {
+  return transpose.attrs.get<Ints>("order") == kHeadsInside;
+}
+
 // Heads that are brought forward and back again may stay where they are.
 void add_layout(Rules& rules) {
-  const auto swaps = [](const Node& node) { return node.attrs.get<Ints>("order") == kHeadsInside; };
-  const Pattern q = op("transpose", {any()}, swaps), k = any(), v = any();
+  const Pattern q = op("transpose", {any()}, swaps_heads), k = any(), v = any();
   const Pattern heads_first = op("attention", {q, k, v}, is_heads_first);
-  rules.push_back({op("transpose", {heads_first}, swaps), [=](const Found& found) {
+  rules.push_back({op("transpose", {heads_first}, swaps_heads), [=](const Found& found) {
                      AttentionOptions options = options_of(found.node(heads_first));
                      options.layout = "bshd";
                      return attention(merged_transpose(found[q], kHeadsInside),
@@ -221,27 +246,42 @@ void add_layout(Rules& rules) {
 }
 
 // Heads of k and v that are repeated for those of q: [B, H, S, D] as [B, H, 1, S, D], repeated n
-// times, as [B, H * n, S, D].
+// times, as [B, H * n, S, D]; or so where heads lie inside, and are brought forward behind it.
 void add_groups(Rules& rules) {
   const Pattern q = any();
   struct Repeated {
     Pattern x = any(), with_axis = either({op("unsqueeze", {x}), op("reshape", {x})}),
-            repeated = op("expand", {with_axis}), y = op("reshape", {repeated});
+            repeated = either({op("expand", {with_axis}), op("tile", {with_axis})}),
+            y = op("reshape", {repeated}), turned = op("transpose", {y}, swaps_heads);
 
-    bool holds(const Found& found) const {
-      const Dims &of = found[x].shape(), &parted = found[with_axis].shape(),
-                 &all = found[repeated].shape();
-      return of.size() == 4 && parted == Dims{of[0], of[1], 1, of[2], of[3]} && all.size() == 5 &&
-             all == Dims{of[0], of[1], all[2], of[2], of[3]} &&
-             found[y].shape() == Dims{of[0], of[1] * all[2], of[2], of[3]};
+    bool holds(const Found& found, size_t heads) const {
+      const Dims &of = found[x].shape(), &all = found[repeated].shape();
+      if (of.size() != 4 || all.size() != 5) return false;
+      Dims parted = of, whole = of;
+      const auto behind = static_cast<int64_t>(heads) + 1;
+      parted.insert(parted.begin() + behind, 1);
+      if (!(found[with_axis].shape() == parted)) return false;
+      parted[heads + 1] = all[heads + 1];
+      whole[heads] = whole[heads] * all[heads + 1];
+      return all == parted && found[y].shape() == whole;
     }
   };
   const Repeated k, v;
-  const Pattern grouped = op("attention", {q, k.y, v.y}, is_heads_first);
+  const auto with_four = [](const Node& node) { return rank(node.types[0]) == 4; };
+  const Pattern grouped = op("attention", {q, k.y, v.y}, with_four),
+                behind = op("attention", {q, k.turned, v.turned}, is_heads_first);
   rules.push_back({grouped, [=](const Found& found) {
-                     if (!k.holds(found) || !v.holds(found)) return Value{};
+                     const AttentionOptions options = options_of(found.node(grouped));
+                     const size_t heads = options.layout == "bshd" ? 2 : 1;
+                     if (!k.holds(found, heads) || !v.holds(found, heads)) return Value{};
                      return attention(found[q], found[k.x], found[v.x], found.operand(grouped, 3),
-                                      options_of(found.node(grouped)), found.operand(grouped, 4));
+                                      options, found.operand(grouped, 4));
+                   }});
+  rules.push_back({behind, [=](const Found& found) {
+                     if (!k.holds(found, 2) || !v.holds(found, 2)) return Value{};
+                     return attention(found[q], transpose(found[k.x], kHeadsInside),
+                                      transpose(found[v.x], kHeadsInside), found.operand(behind, 3),
+                                      options_of(found.node(behind)), found.operand(behind, 4));
                    }});
 }
 

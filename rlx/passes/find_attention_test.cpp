@@ -1,6 +1,9 @@
 #include <cmath>
 
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_fill.h"
+#include "rlx/ops/ops_logic.h"
+#include "rlx/ops/ops_rearrange.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
@@ -164,6 +167,56 @@ TEST(FindAttention, RepeatedHeadsAreGroups) {
   layer.k = repeated(layer.k);
   layer.v = repeated(layer.v);
   EXPECT_EQ(layer.found(layer.dots()), OpNames("attention"));
+}
+
+TEST(FindAttention, RepeatedHeadsMayLieInside) {
+  const auto repeated = [](Value x, bool tiles) {
+    const Value single = unsqueeze(x, {3});
+    return reshape(tiles ? tile(single, Dims{1, 1, 1, 2, 1}) : expand(single, {2, 4, 3, 2, 5}),
+                   Dims{2, 4, 6, 5});
+  };
+  for (const bool tiles : {false, true}) {
+    Graph graph;
+    const Value q = graph.input("q", f32({2, 6, 4, 5})),
+                k = repeated(graph.input("k", f32({2, 4, 3, 5})), tiles),
+                v = repeated(graph.input("v", f32({2, 4, 3, 5})), tiles);
+    const Value scores = matmul(q, transpose(k, {0, 2, 3, 1}));
+    graph.output("y", matmul(softmax(scores), transpose(v, {0, 2, 1, 3})));
+    EXPECT_EQ(ops_after(find_attention, graph), OpNames("transpose transpose attention"));
+  }
+}
+
+// As newer exporters write it, for rows that see no key.
+TEST(FindAttention, WeightsThatAreNoNumbersMayBeMadeZero) {
+  Layer layer;
+  const Value mask = layer.graph.input("mask", boolean({2, 1, 4, 6}));
+  const Value weights = softmax(layer.dots() + where(mask, layer.number(0), layer.number(-kInfinity)));
+  layer.graph.output("y", matmul(where(is_nan(weights), layer.number(0), weights), layer.v));
+  EXPECT_EQ(ops_after(find_attention, layer.graph), OpNames("where attention"));
+  Layer other;
+  const Value some = softmax(other.dots());
+  other.graph.output("y", matmul(where(is_nan(some), other.number(1), some), other.v));
+  EXPECT_EQ(ops_after(find_attention, other.graph).count("attention"), 0u);
+}
+
+TEST(FindAttention, AMaskMayBeMultiplied) {
+  Layer layer;
+  const Value seen = cast(layer.graph.input("mask", boolean({4, 6})), DType::f32);
+  EXPECT_EQ(layer.found(layer.dots() * seen + (layer.number(1) - seen) * layer.number(-1e38)),
+            OpNames("where attention"));
+  Layer high;
+  const Value some = cast(high.graph.input("mask", boolean({4, 6})), DType::f32);
+  EXPECT_EQ(high.found(high.dots() * some + (high.number(1) - some) * high.number(-1e4)).count("attention"), 0u);
+}
+
+TEST(FindAttention, TheLowestHalfHidesKeysWhereEachRowSeesOne) {
+  for (const int64_t k : {0, -1}) {
+    Layer layer({2, 3, 4, 5}, {2, 3, 4, 5}, DType::f16);
+    const Value triangle = trilu(expand(layer.number(1), {4, 4}), false, k);
+    const Value seen = greater(triangle, layer.number(0));
+    EXPECT_EQ(layer.found(where(seen, layer.dots(), layer.number(-65504))).count("attention"),
+              k == 0 ? 1u : 0u);
+  }
 }
 
 TEST(FindAttention, WhatOnlyLooksLikeItStays) {

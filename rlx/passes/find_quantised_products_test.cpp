@@ -62,6 +62,22 @@ TEST(FindQuantisedProducts, ABiasIsAddedBehind) {
       OpNames("quantised_matmul add"));
 }
 
+TEST(FindQuantisedProducts, EachBlockOfAColumnMayHaveItsScale) {
+  Net net, turned;
+  EXPECT_EQ(net.found(matmul(net.x, dequantise(net.bytes({4, 5}), net.floats({2, 5}),
+                                               net.bytes({2, 5}), {.axis = 0, .block = 2}))),
+            OpNames("quantised_matmul"));
+  EXPECT_EQ(turned.found(matmul(turned.x,
+                                dequantise(turned.bytes({5, 4}), turned.floats({5, 2}), {},
+                                           {.axis = 1, .block = 2}),
+                                false, true)),
+            OpNames("quantised_matmul"));
+  Net across;  // blocks of columns have scales along what is summed over
+  EXPECT_EQ(across.found(matmul(across.x, dequantise(across.bytes({4, 6}), across.floats({4, 3}),
+                                                     {}, {.axis = 1, .block = 2}))),
+            OpNames("matmul"));
+}
+
 TEST(FindQuantisedProducts, OtherProductsStay) {
   Net along_k, sixteen, active, data;
   EXPECT_EQ(along_k.found(matmul(along_k.x, dequantise(along_k.bytes({4, 5}), along_k.floats({4}),

@@ -1,5 +1,6 @@
 // Copies whose elements lie as a view has them: rows gathered by known indices that count up, a
-// reduction over extents of 1, a concat of slices that are neighbours in one value.
+// reduction over extents of 1, a concat of slices that are neighbours in one value, and a slice of
+// what a concat has put beside others.
 
 #include <algorithm>
 
@@ -100,9 +101,38 @@ Rule concats() {
           }};
 }
 
+// What a slice takes of one operand of a concat, which others may read as a whole.
+Rule slices() {
+  const auto is_of_concat = [](const Node& node) {
+    return node.inputs[0].producer().op->name == "concat" && stretch_of(node).has_value();
+  };
+  const Pattern part = op("slice", {any()}, is_of_concat);
+  return {part, [=](const Found& found) {
+            const Node& node = found.node(part);
+            const Node& concat = node.inputs[0].producer();
+            const Stretch taken = *stretch_of(node);
+            const size_t axis =
+                axis_of("concat", concat.attrs.get<int64_t>("axis"), concat.types[0]);
+            if (axis != taken.axis) return Value{};
+            int64_t first = 0;
+            for (const Value& input : concat.inputs) {
+              if (!input.shape()[axis].is_number()) return Value{};
+              const int64_t count = input.shape()[axis].number();
+              if (taken.first >= first && taken.first + taken.count <= first + count) {
+                const Value whole = found.moved(input);
+                return taken.count == count
+                           ? whole
+                           : sliced(whole, {axis, taken.first - first, taken.count});
+              }
+              first += count;
+            }
+            return Value{};
+          }};
+}
+
 PassResult run(const Graph& graph, NearMisses* misses) {
   static const Rules rules = [] {
-    Rules all{gathers(), concats()};
+    Rules all{gathers(), concats(), slices()};
     for (const char* name : {"sum", "mean", "reduce_max", "reduce_min", "prod"})
       all.push_back(reductions(name));
     return all;

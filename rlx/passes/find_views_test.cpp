@@ -74,6 +74,25 @@ TEST(FindViews, AConcatOfNeighboursIsASlice) {
             OpNames("slice concat"));
 }
 
+TEST(FindViews, ASliceOfAConcatIsOneOfItsOperand) {
+  EXPECT_EQ(left([](Value x) {
+              return slice(concat({x, exp(x)}, 1), {5}, {7}, {1});
+            }),
+            OpNames("exp slice"));
+  EXPECT_EQ(left([](Value x) {
+              return slice(concat({exp(x), x}, 1), {0}, {4}, {1});
+            }),
+            OpNames("exp"));
+  EXPECT_EQ(left([](Value x) {
+              return slice(concat({exp(x), x}, 1), {3}, {5}, {1});
+            }),
+            OpNames("exp concat slice"));
+  EXPECT_EQ(left([](Value x) {
+              return slice(concat({exp(x), x}, 1), {1}, {2}, {0});
+            }),
+            OpNames("exp concat slice"));
+}
+
 TEST(FindViews, OtherConcatsStay) {
   const auto turned = [](Value x) {
     const Values parts = split(x, {2, 2}, 1);

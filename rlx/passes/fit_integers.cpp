@@ -40,8 +40,8 @@ class Fitting {
 
   PassResult run() {
     Graph fitted = rebuild(graph_, [&](const RewriteSite& site) { return rewritten(site); });
-    if (changes_ == 0) return {graph_.clone(), 0};
-    return {dead_code.run(fitted).graph, changes_};
+    if (changes_ == 0) return {};
+    return {alive(std::move(fitted)), changes_};
   }
 
  private:
@@ -190,7 +190,8 @@ class Fitting {
 };
 
 Graph fitted(const Graph& graph, const DeviceTraits& traits, bool is_body) {
-  Graph result = Fitting(graph, traits, is_body).run().graph;
+  PassResult made = Fitting(graph, traits, is_body).run();
+  Graph result = made.graph ? std::move(*made.graph) : graph.clone();
   if (std::none_of(result.nodes().begin(), result.nodes().end(), has_body)) return result;
   return rebuild(result, [&](const RewriteSite& site) -> std::optional<Values> {
     if (!has_body(site.node)) return std::nullopt;

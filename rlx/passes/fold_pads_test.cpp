@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/testing.h"
@@ -6,6 +8,7 @@ namespace rlx {
 
 const OpDef& conv_op();
 const OpDef& average_pool_op();
+const OpDef& max_pool_op();
 
 namespace {
 
@@ -17,6 +20,11 @@ Value window(Value x, const Ints& pads = {}) {
 }
 Value average(Value x, const Ints& pads = {}) {
   return x.apply(average_pool_op(), {x}, {{"window", Ints{2, 2}}, {"pads", pads}});
+}
+
+// The largest elements, and where they are.
+Value most(Value x, const Ints& window) {
+  return x.apply(max_pool_op(), {x}, {{"window", window}});
 }
 
 TEST(FoldPads, ZerosAreTheConvolutionsOwnPads) {
@@ -42,6 +50,32 @@ TEST(FoldPads, AnAverageCountsThem) {
               return average(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}), {1, 1, 1, 1});
             }),
             OpNames("pad average_pool"));
+}
+
+TEST(FoldPads, AMaximumNeverTakesTheLowest) {
+  constexpr double kLow = -std::numeric_limits<double>::infinity();
+  EXPECT_EQ(folded([](Value x) {
+              return most(pad(x, Dims{0, 0, 1, 0, 0, 0, 1, 2}, "constant", kLow), {3, 3});
+            }),
+            OpNames("max_pool"));
+  EXPECT_EQ(folded([](Value x) {
+              return most(pad(relu(x), Dims{0, 0, 1, 1, 0, 0, 1, 1}), {3, 3});
+            }),
+            OpNames("relu max_pool"));
+  // 0 may be the largest, a window may have no element, and indices count what is padded.
+  EXPECT_EQ(folded([](Value x) {
+              return most(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}), {3, 3});
+            }),
+            OpNames("pad max_pool"));
+  EXPECT_EQ(folded([](Value x) {
+              return most(pad(relu(x), Dims{0, 0, 2, 2, 0, 0, 0, 0}), {2, 2});
+            }),
+            OpNames("relu pad max_pool"));
+  EXPECT_EQ(folded([](Value x) {
+              return most(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}, "constant", kLow), {3, 3})
+                  .of(1);
+            }),
+            OpNames("pad max_pool"));
 }
 
 TEST(FoldPads, WhatIsNotZerosAroundPositionsStays) {

@@ -2,6 +2,8 @@
 // become floats, not the whole table. Scales and zero points that vary along the gathered axis are
 // gathered, too.
 
+#include <algorithm>
+
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 
@@ -31,10 +33,16 @@ bool are_known(const Values& values) {
   return true;
 }
 
+bool reads_floats_of_bytes(const Node& node) {
+  return node.op.get() == &gather_op() &&
+         node.inputs[0].producer().op.get() == &dequantise_op();
+}
+
 PassResult run(const Graph& graph) {
   int64_t changes = 0;
+  if (std::none_of(graph.nodes().begin(), graph.nodes().end(), reads_floats_of_bytes)) return {};
   Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
-    if (site.node.op.get() != &gather_op()) return std::nullopt;
+    if (!reads_floats_of_bytes(site.node)) return std::nullopt;
     const Node& inner = site.inputs[0].producer();
     if (inner.op.get() != &dequantise_op() || !are_known(inner.inputs)) return std::nullopt;
     const Value table = inner.inputs[0], indices = site.inputs[1];

@@ -130,6 +130,15 @@ Graph with_weights_first(const Graph& graph) {
   return reordered(graph, order);
 }
 
+// Asked first, since putting weights first makes the graph again.
+bool may_join(const MatchGraph& from) {
+  const std::vector<Product> products = products_of(from);
+  for (size_t i = 0; i < products.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (products[i].joins(products[j])) return true;
+  return false;
+}
+
 size_t count_products(const Graph& graph) {
   size_t count = 0;
   for (const Group& group : groups_of(MatchGraph(graph))) count += group.size();
@@ -137,6 +146,7 @@ size_t count_products(const Graph& graph) {
 }
 
 PassResult run(const Graph& given, NearMisses* misses) {
+  if (!may_join(MatchGraph(given, misses))) return {};
   Graph graph = with_weights_first(given);
   if (count_products(graph) == count_products(given)) graph = given.clone();
   const MatchGraph from(graph, misses);
@@ -152,7 +162,7 @@ PassResult run(const Graph& given, NearMisses* misses) {
     const auto part = parts.find(site.at);
     return part == parts.end() ? std::nullopt : std::optional(Values{part->second});
   });
-  return {dead_code.run(result).graph, static_cast<int64_t>(parts.size())};
+  return {alive(std::move(result)), static_cast<int64_t>(parts.size())};
 }
 
 }  // namespace

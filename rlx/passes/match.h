@@ -88,13 +88,15 @@ class MatchGraph {
   NearMisses* misses() const { return misses_; }
   bool is_once(const Value& value) const { return once_[static_cast<size_t>(value.node)]; }
   const std::vector<int>& readers(int node) const { return readers_[static_cast<size_t>(node)]; }
+  // Is no result but its first read, nor an output?
+  bool is_read_by_its_first(int node) const { return !more_[static_cast<size_t>(node)]; }
   // Neither an output nor what a state becomes, and read by none but these nodes.
   bool is_inner(int node, const std::vector<int>& readers) const;
 
  private:
   const Graph& graph_;
   NearMisses* misses_;
-  std::vector<bool> once_, kept_;
+  std::vector<bool> once_, kept_, more_;
   std::vector<std::vector<int>> readers_;
 };
 

@@ -32,6 +32,7 @@ MatchGraph::MatchGraph(const Graph& graph, NearMisses* misses)
       misses_(misses),
       once_(graph.nodes().size()),
       kept_(graph.nodes().size()),
+      more_(graph.nodes().size()),
       readers_(graph.nodes().size()) {
   for (size_t at = 0; at < graph.nodes().size(); ++at) {
     const Node& node = graph.nodes()[at];
@@ -40,10 +41,14 @@ MatchGraph::MatchGraph(const Graph& graph, NearMisses* misses)
       if (!input.present()) continue;
       fixed &= bool(once_[size_t(input.node)]);
       readers_[size_t(input.node)].push_back(static_cast<int>(at));
+      if (input.result > 0) more_[size_t(input.node)] = true;
     }
     once_[at] = fixed && !enlarges(node);
   }
-  for (const GraphOutput& output : graph.outputs()) kept_[size_t(output.value.node)] = true;
+  for (const GraphOutput& output : graph.outputs()) {
+    kept_[size_t(output.value.node)] = true;
+    if (output.value.result > 0) more_[size_t(output.value.node)] = true;
+  }
   for (const StateUpdate& update : graph.updates()) kept_[size_t(update.next.node)] = true;
 }
 

@@ -1,5 +1,7 @@
 // transpose(transpose(x)) -> transpose(x), or x itself when the two cancel.
 
+#include <algorithm>
+
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 #include "rlx/passes/passes.h"
@@ -30,6 +32,11 @@ bool is_transpose(const Node& node) { return node.op.get() == &transpose_op(); }
 
 PassResult run(const Graph& graph) {
   int64_t changes = 0;
+  const Nodes& nodes = graph.nodes();
+  if (std::none_of(nodes.begin(), nodes.end(), [](const Node& node) {
+        return is_transpose(node) && is_transpose(node.inputs[0].producer());
+      }))
+    return {};
   Graph result = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     if (!is_transpose(site.node) || !is_transpose(site.inputs[0].producer())) return std::nullopt;
     ++changes;

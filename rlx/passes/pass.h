@@ -11,8 +11,8 @@
 namespace rlx {
 
 struct PassResult {
-  Graph graph;
-  int64_t changes = 0;  // how many nodes, or groups of them, became others or none
+  std::optional<Graph> graph = {};  // none: it stays as it is
+  int64_t changes = 0;              // how many nodes, or groups of them, became others or none
 };
 
 class NearMisses;
@@ -39,8 +39,14 @@ struct Pass {
   std::string summary;  // one sentence
   PassFunction function;
 
-  PassResult run(const Graph& graph, NearMisses* misses = nullptr) const {
-    return function(graph, misses);
+  // The graph that it makes, which may be as it was.
+  struct Made {
+    Graph graph;
+    int64_t changes;
+  };
+  Made run(const Graph& graph, NearMisses* misses = nullptr) const {
+    PassResult result = function(graph, misses);
+    return {result.graph ? std::move(*result.graph) : graph.clone(), result.changes};
   }
 };
 

@@ -20,11 +20,16 @@ extern const Pass find_activations;
 extern const Pass find_norms;
 extern const Pass find_rope;
 extern const Pass find_attention;
+extern const Pass find_causal;
 extern const Pass gather_quantised;
+extern const Pass find_integer_products;
 extern const Pass find_quantised_products;
 extern const Pass fold_pads;
 extern const Pass fold_scales;
 extern const Pass join_products;
+
+// The graph without what dead_code drops.
+Graph alive(Graph graph);
 
 // x transposed, with a transpose that x is taken into account.
 Value merged_transpose(Value x, Ints order);

@@ -23,7 +23,9 @@ std::vector<const Pass*> pass_pipeline() {
       &find_norms,        //
       &find_rope,         //
       &find_attention,    //
+      &find_causal,       //
       &gather_quantised,  //
+      &find_integer_products,
       &find_quantised_products,
       &fold_pads,         //
       &fold_scales,       //
@@ -62,24 +64,24 @@ std::map<std::string, GraphPtr> changed_bodies(const Node& node, const Pass& pas
     if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) {
       PassResult better = run_with_bodies(**body, pass, misses);
       changes += better.changes;
-      if (better.changes != 0)
-        changed[name] = std::make_shared<const Graph>(std::move(better.graph));
+      if (better.graph) changed[name] = std::make_shared<const Graph>(std::move(*better.graph));
     }
   return changed;
 }
 
 // Making a graph again infers the types of what holds bodies from these: only where one changes.
 PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses) {
-  PassResult result = pass.run(graph, misses);
+  PassResult result = pass.function(graph, misses);
+  const Graph& outside = result.graph ? *result.graph : graph;
   std::map<int, std::map<std::string, GraphPtr>> changed;  // by node
-  for (size_t at = 0; at < result.graph.nodes().size(); ++at) {
-    const Node& node = result.graph.nodes()[at];
+  for (size_t at = 0; at < outside.nodes().size(); ++at) {
+    const Node& node = outside.nodes()[at];
     if (!has_body(node)) continue;
     auto bodies = changed_bodies(node, pass, misses, result.changes);
     if (!bodies.empty()) changed[static_cast<int>(at)] = std::move(bodies);
   }
   if (changed.empty()) return result;
-  result.graph = rebuild(result.graph, [&](const RewriteSite& site) -> std::optional<Values> {
+  result.graph = rebuild(outside, [&](const RewriteSite& site) -> std::optional<Values> {
     const auto bodies = changed.find(site.at);
     if (bodies == changed.end()) return std::nullopt;
     Attrs attrs = site.attrs;
@@ -101,24 +103,26 @@ Graph run_passes(const Graph& graph, const PassOptions& options) {
   for (const std::string& name : options.disabled)
     if (!contains(names, name))
       fail(ErrorKind::invalid_input, "there is no pass '", name, "'; there is ", joined(names));
-  Graph current = graph.clone();
+  std::optional<Graph> made;
   for (const Pass* pass : pass_pipeline()) {
     PassReport report{pass->name};
     if (!contains(options.disabled, pass->name)) {
       std::optional<NearMisses> misses;
       if (options.near_misses) misses.emplace();
       const auto start = Clock::now();
-      PassResult result = run_with_bodies(current, *pass, misses ? &*misses : nullptr);
-      if (options.watch) options.watch(*pass, current, result.graph);
-      current = std::move(result.graph);
+      const Graph& before = made ? *made : graph;
+      PassResult result = run_with_bodies(before, *pass, misses ? &*misses : nullptr);
+      if (options.watch) options.watch(*pass, before, result.graph ? *result.graph : before);
+      const bool verifies = options.verify && result.graph;
+      if (result.graph) made = std::move(result.graph);
       if (misses) report.near_misses = misses->take();
       report.changes = result.changes;
       report.microseconds = microseconds_since(start);
-      if (options.verify) verify(current);
+      if (verifies) verify(*made);
     }
     if (options.report) options.report->push_back(std::move(report));
   }
-  return current;
+  return made ? std::move(*made) : graph.clone();
 }
 
 }  // namespace rlx

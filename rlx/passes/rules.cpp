@@ -44,6 +44,9 @@ std::optional<Value> replacement(const Rule& rule, const Match& match, const Mat
     return refused(error.what());
   }
   if (!value.present()) return refused("what is asked of it beyond the formula does not hold");
+  if (site.node.types.size() > 1 &&
+      (value.result != 0 || value.producer().types.size() != site.node.types.size()))
+    return refused("another op has other results");
   if (!(value.type() == site.node.types[0]))
     return refused(text("the result would be ", value.type(), ", not ", site.node.types[0]));
   std::vector<int> added;
@@ -61,23 +64,30 @@ bool may_change(const MatchGraph& from, const Rules& rules) {
   const Graph& graph = from.graph();
   for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at)
     for (const Rule& rule : rules)
-      if (graph.node(at).types.size() == 1 && match(from, rule.pattern, graph.value(at)))
+      if (from.is_read_by_its_first(at) && match(from, rule.pattern, graph.value(at)))
         return true;
   return false;
 }
 
-PassResult sweep(const MatchGraph& from, const Rules& rules) {
+struct Sweep {
+  Graph graph;
+  int64_t changes = 0;
+};
+Sweep sweep(const MatchGraph& from, const Rules& rules) {
   const Graph& graph = from.graph();
   std::vector<Applied> applied;
-  PassResult result{rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
-    if (site.node.types.size() != 1) return std::nullopt;
+  Sweep result{rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
+    if (!from.is_read_by_its_first(site.at)) return std::nullopt;
     for (const Rule& rule : rules) {
       const auto match = rlx::match(from, rule.pattern, graph.value(site.at));
       if (!match) continue;
       const auto value = replacement(rule, *match, from, site);
       if (!value) continue;
       applied.push_back({site.at, match->nodes});
-      return Values{*value};
+      Values results{*value};
+      for (size_t r = 1; r < site.node.types.size(); ++r)
+        results.push_back(value->of(static_cast<int>(r)));  // which nobody reads
+      return results;
     }
     return std::nullopt;
   })};
@@ -99,15 +109,15 @@ Value Found::operand(const Pattern& pattern, size_t i) const {
 
 PassResult apply_rules(const Graph& graph, const Rules& rules, NearMisses* misses) {
   constexpr int kMostSweeps = 16;  // each finds what the one before it has made
-  PassResult result{graph.clone(), 0};
+  PassResult result;
   if (misses) misses->begin_graph();
   for (int i = 0; i < kMostSweeps; ++i) {
     if (misses) misses->begin_sweep();
-    const MatchGraph from(result.graph, misses);
+    const MatchGraph from(result.graph ? *result.graph : graph, misses);
     if (!may_change(from, rules)) break;
-    PassResult next = sweep(from, rules);
+    Sweep next = sweep(from, rules);
     if (next.changes == 0) break;
-    result = {dead_code.run(next.graph).graph, result.changes + next.changes};
+    result = {alive(std::move(next.graph)), result.changes + next.changes};
   }
   return result;
 }

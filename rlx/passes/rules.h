@@ -19,7 +19,8 @@ class Found {
     return value.present() ? moved_(value) : value;
   }
   double number(const Pattern& pattern) const { return match_.number(pattern); }
-  const Node& node(const Pattern& pattern) const { return match_[pattern].producer(); }
+  Value was(const Pattern& pattern) const { return match_[pattern]; }  // in the one that was
+  const Node& node(const Pattern& pattern) const { return was(pattern).producer(); }
   const TensorType& type() const { return root_.type(); }  // of what is replaced
   // What a value of the graph that was is in the new one.
   Value moved(const Value& value) const { return moved_(value); }

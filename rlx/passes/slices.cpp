@@ -22,10 +22,12 @@ std::optional<Dims> host_list(const Node& node, const char* attr, size_t operand
 
 }  // namespace
 
+std::optional<Dims> starts_of(const Node& slice) { return host_list(slice, "starts", 1); }
+
 std::optional<Stretch> stretch_of(const Node& slice) {
   if (slice.op.get() != &slice_op()) return std::nullopt;
   const Dims &from = slice.inputs[0].shape(), &to = slice.types[0].shape;
-  const auto starts = host_list(slice, "starts", 1);
+  const auto starts = starts_of(slice);
   const Ints &axes = slice.attrs.get<Ints>("axes"), &steps = slice.attrs.get<Ints>("steps");
   if (!starts || std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step != 1; }))
     return std::nullopt;
@@ -47,7 +49,7 @@ std::optional<Stretch> stretch_of(const Node& slice) {
 std::optional<int64_t> every_second(const Node& slice) {
   if (slice.op.get() != &slice_op()) return std::nullopt;
   const Dims &from = slice.inputs[0].shape(), &to = slice.types[0].shape;
-  const auto starts = host_list(slice, "starts", 1);
+  const auto starts = starts_of(slice);
   const Ints &axes = slice.attrs.get<Ints>("axes"), &steps = slice.attrs.get<Ints>("steps");
   const int64_t last = rank(slice.types[0]) - 1;
   if (!starts || starts->size() != 1 || steps != Ints{2} || axes.size() != 1 ||

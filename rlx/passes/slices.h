@@ -13,6 +13,9 @@ struct Stretch {
   int64_t first = 0, count = 0;
 };
 
+// Where it begins along each of its axes; none where only a run knows.
+std::optional<Dims> starts_of(const Node& slice);
+
 // None of what is no slice, has other steps than 1, takes part of several axes, all of each, or
 // what only a run knows.
 std::optional<Stretch> stretch_of(const Node& slice);
