@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <functional>
 #include <numeric>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -45,9 +46,19 @@ void compare(const BlockFormat& format, Team& team, int64_t bytes_of_w) {
   constexpr int64_t kInner = 4096;
   const int64_t parts = (bytes_of_w >> 21) + 1;
   const int64_t row_bytes = format.row_bytes(kInner), columns = bytes_of_w / row_bytes;
+  // Some rows again and again, of weights as they are: scales of any bits would be denormal
+  // numbers.
+  constexpr int64_t kRows = 16;
+  Tensor floats_of_w(DType::f32, {kRows, kInner});
+  std::minstd_rand random(1);
+  std::normal_distribution<float> normal;
+  for (float& each : floats_of_w.mutable_data<float>()) each = normal(random);
+  const Tensor some = encode_blocks(floats_of_w, format);
   std::vector<uint8_t> w(static_cast<size_t>(columns * row_bytes));
-  for (size_t i = 0; i < w.size(); ++i) w[i] = static_cast<uint8_t>(i * 2654435761U >> 13 & 0x3f);
-  std::vector<float> x(4 * kInner, 0.5F), y(static_cast<size_t>(4 * columns));
+  for (size_t i = 0; i < w.size(); ++i)
+    w[i] = some.data<uint8_t>()[i % static_cast<size_t>(kRows * row_bytes)];
+  std::vector<float> x(4 * kInner), y(static_cast<size_t>(4 * columns));
+  for (float& each : x) each = normal(random);
   const BlockFunctions functions = block_functions(best_isa());
   BlockProduct product{
       .b = {}, .a = x.data(), .rows = 1, .a_row = kInner, .c = y.data(), .c_row = columns};
@@ -70,11 +81,11 @@ void compare(const BlockFormat& format, Team& team, int64_t bytes_of_w) {
   const auto multiply = [&](int64_t row_count, Range part) {
     product.rows = row_count;
     team.run(part.end - part.begin, 64, [&](int64_t begin, int64_t end) {
-      const Range some{part.begin + begin, part.begin + end};
+      const Range range{part.begin + begin, part.begin + end};
       if (spread.multiply)
-        return spread.multiply({product.b, rows.data(), row_count, y.data(), columns}, some);
+        return spread.multiply({product.b, rows.data(), row_count, y.data(), columns}, range);
       alignas(64) float scratch[4096];
-      functions.multiply(product, some, scratch);
+      functions.multiply(product, range, scratch);
     });
   };
   uint64_t total = 0;

@@ -14,7 +14,7 @@ namespace {
 
 #if defined(RLX_HIGHWAY) && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
 
-constexpr int64_t kAhead = 512;  // bytes that are asked for before they are read
+constexpr int64_t kAhead = 1024;  // bytes that are asked for before they are read
 
 // ---- Rows of x ----
 
@@ -141,51 +141,25 @@ HWY_INLINE F pick(I which, FloatsOf<16> x, int64_t first) {
 }
 #endif
 
-// Digits of a chain's elements.
-template <class Block>
-struct Digits {
-  I of[3][Block::kChain];
-  HWY_INLINE Digits(const WholeRow& row, int64_t at) {
-#pragma GCC unroll 3
-    for (int digit = 0; digit < 3; ++digit)
-#pragma GCC unroll 4
-      for (int64_t v = 0; v < Block::kChain; ++v)
-        of[digit][v] =
-            vector_at(reinterpret_cast<const uint8_t*>(row.digits[digit] + at + v * kWidth));
-  }
-};
-// The sums of products of four elements of each vector, as whole numbers of steps.
-template <class Block, class Four>
-HWY_INLINE F whole_sums(const I* q, const Digits<Block>& digits) {
-  const auto more = [&](I sums, int digit) {
-#pragma GCC unroll 4
-    for (int64_t v = 0; v < Block::kChain; ++v) sums = Four::more(sums, q[v], digits.of[digit][v]);
-    return sums;
-  };
-  const I high = more(set_int(0), 0);
-  if constexpr (Block::kBits <= 6)  // the highest digit's sums have room for 16 bits more
-    return to_float(more(shift_left<8>(more(shift_left<8>(high), 1)), 2));
-  const I low = more(shift_left<8>(more(set_int(0), 1)), 2);
-  return mul_add(to_float(high), set(65536.0F), to_float(low));
-}
-
-// The pieces of a tile; behind the last one of a row, that again.
+// Where a tile is: its blocks are one after the other, or, where blocks have as many units as their
+// shape tells, the units are anywhere.
 template <class Block>
 struct Pieces {
-  const uint8_t *at[Block::kPieces], *heads[Block::kPieces];
+  static constexpr int64_t kPlaces = Block::kElements ? 1 : Block::kPieces;
+  const uint8_t *at[kPlaces], *heads[kPlaces];
 
   HWY_INLINE const uint8_t* const* with_scales() const { return Block::kElements ? at : heads; }
   HWY_INLINE Pieces moved(int64_t bytes) const {
     Pieces to;
 #pragma GCC unroll 8
-    for (int64_t i = 0; i < Block::kPieces; ++i) {
+    for (int64_t i = 0; i < kPlaces; ++i) {
       to.at[i] = at[i] + bytes;
       if (!Block::kElements) to.heads[i] = heads[i] + bytes;
     }
     return to;
   }
 };
-// Goes through a row by tiles.
+// Goes through a row by tiles. Behind the last unit of a row comes that again.
 template <class Block>
 struct Cursor {
   static constexpr int64_t kPiece = Block::kTile / Block::kPieces;
@@ -206,9 +180,7 @@ struct Cursor {
   HWY_INLINE Pieces<Block> next() {
     Pieces<Block> to;
     if constexpr (Block::kElements != 0) {
-#pragma GCC unroll 8
-      for (int64_t i = 0; i < Block::kPieces; ++i)
-        to.at[i] = block + (whole ? i : std::min(i, left - 1)) * Block::kBytes;
+      to.at[0] = block;
       block += Block::kPieces * Block::kBytes;
     } else if (each % Block::kPieces == 0) {
 #pragma GCC unroll 8
@@ -241,6 +213,12 @@ struct Dots {
   F sums[rows][columns];
   FloatsOf<kGroups> lows[rows][columns];  // what is subtracted of the sums
 
+  // Whether a chain's sums of the highest digits have room for 16 bits more.
+  static constexpr bool kOneSum =
+      4 * Block::kChain * ((1 << Block::kBits) - 1) * (64 * 65536 + 128 * 256 + 128) < int64_t{1}
+                                                                                           << 31;
+
+  // The products of a chain's elements as whole numbers of steps, added up by fours.
   template <int64_t chain = 0>
   HWY_INLINE void add_chains(const I (&q)[columns][kVectors], int64_t at,
                              const FloatsOf<kGroups> (&factors)[rows][columns]) {
@@ -250,11 +228,29 @@ struct Dots {
       const I which = load_integers(kGroupsOf.lanes);
 #pragma GCC unroll 4
       for (int r = 0; r < rows; ++r) {
-        const Digits<Block> digits(a[r], at + kFirst * kWidth);
+        I total[columns], high[columns];
+#pragma GCC unroll 3
+        for (int digit = 0; digit < 3; ++digit) {
 #pragma GCC unroll 4
-        for (int c = 0; c < columns; ++c)
-          sums[r][c] = mul_add(whole_sums<Block, Four>(q[c] + kFirst, digits),
-                               pick(which, factors[r][c], kGroupsOf.first), sums[r][c]);
+          for (int c = 0; c < columns; ++c) {
+            if (!kOneSum && digit == 1) high[c] = total[c];
+            total[c] =
+                digit == 0 || (!kOneSum && digit == 1) ? set_int(0) : shift_left<8>(total[c]);
+          }
+#pragma GCC unroll 4
+          for (int64_t v = kFirst; v < kFirst + Block::kChain; ++v) {
+            const I x =
+                vector_at(reinterpret_cast<const uint8_t*>(a[r].digits[digit] + at + v * kWidth));
+#pragma GCC unroll 4
+            for (int c = 0; c < columns; ++c) total[c] = Four::more(total[c], q[c][v], x);
+          }
+        }
+#pragma GCC unroll 4
+        for (int c = 0; c < columns; ++c) {
+          F sum = to_float(total[c]);
+          if (!kOneSum) sum = mul_add(to_float(high[c]), set(65536.0F), sum);
+          sums[r][c] = mul_add(sum, pick(which, factors[r][c], kGroupsOf.first), sums[r][c]);
+        }
       }
       add_chains<chain + 1>(q, at, factors);
     }
@@ -307,9 +303,16 @@ void multiply_some(const BlockBytesProduct& p, int64_t first_row, int64_t column
         _mm_prefetch(reinterpret_cast<const char*>(pieces[c].at[0] + kAhead + i), _MM_HINT_T0);
     dots.add(pieces, at);
   }
-  if (cursor.left > 0) {  // any bytes do for what is multiplied by digits and steps of 0
+  if (cursor.left > 0) {  // the rest is multiplied by digits and steps of 0
+    const int64_t bytes = cursor.left * Block::kBytes;
+    uint8_t rest[columns][kTileBytes] = {};
     pieces[0] = cursor.template next<false>();
     for (int c = 1; c < columns; ++c) pieces[c] = pieces[0].moved(c * apart * p.b.row_bytes);
+    if constexpr (Block::kElements != 0)
+      for (int c = 0; c < columns; ++c) {
+        std::memcpy(rest[c], pieces[c].at[0], static_cast<size_t>(bytes));
+        pieces[c].at[0] = rest[c];
+      }
     dots.add(pieces, at);
   }
   for (int r = 0; r < rows; ++r)
@@ -319,12 +322,13 @@ void multiply_some(const BlockBytesProduct& p, int64_t first_row, int64_t column
 
 template <class Block, class Four, int rows>
 void multiply_rows(const BlockBytesProduct& p, int64_t first_row, Range columns) {
-  // Two rows of b at once share what is read of a. They are far apart, so that each is a stream of
+  // Four rows of b at once share what is read of a. They are far apart, so that each is a stream of
   // its own to the memory.
-  const int64_t half = rows == 1 ? (columns.end - columns.begin) / 2 : 0;
-  for (int64_t j = columns.begin; j < columns.begin + half; ++j)
-    multiply_some<Block, Four, 1, 2>(p, first_row, j, half);
-  for (int64_t j = columns.begin + 2 * half; j < columns.end; ++j)
+  constexpr int kTogether = rows == 1 ? 4 : 1;
+  const int64_t apart = (columns.end - columns.begin) / kTogether;
+  for (int64_t j = columns.begin; j < columns.begin + apart; ++j)
+    multiply_some<Block, Four, rows, kTogether>(p, first_row, j, apart);
+  for (int64_t j = columns.begin + kTogether * apart; j < columns.end; ++j)
     multiply_some<Block, Four, rows, 1>(p, first_row, j, 0);
 }
 

@@ -64,7 +64,7 @@ std::vector<BlockFormat> formats() {
 }
 
 TEST(VectorBlockBytes, ProductsAreAsExactAsThoseOfFloats) {
-  constexpr int64_t kColumns = 3, kRows = 9;
+  constexpr int64_t kColumns = 9, kRows = 5;
   int compared = 0;
   for (const BlockFormat& format : formats())
     for (const int64_t blocks : {1, 9, 10})

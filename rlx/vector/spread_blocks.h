@@ -8,184 +8,12 @@
 #define RLX_VECTOR_SPREAD_BLOCKS
 #endif
 
-#include "rlx/vector/block_bytes.h"
-#include "rlx/vector/simd.h"
+#include "rlx/vector/block_parts.h"
 
 #if defined(RLX_HIGHWAY) && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
 namespace {
-
-constexpr int64_t kUnit = 32;            // elements of x that share a step
-constexpr int64_t kWidth = 4 * kLanes;   // bytes of a vector
-constexpr int64_t kChunks = kLanes / 4;  // of 16 bytes, in a vector
-
-template <class T>
-HWY_INLINE T read_at(const uint8_t* at) {
-  T x;
-  std::memcpy(&x, at, sizeof(T));
-  return x;
-}
-HWY_INLINE float half_at(const uint8_t* at) { return _cvtsh_ss(read_at<uint16_t>(at)); }
-HWY_INLINE __m128i load16(const uint8_t* at) {
-  return _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
-}
-HWY_INLINE I vector_at(const uint8_t* at) {
-  return load_integers(reinterpret_cast<const int32_t*>(at));
-}
-HWY_INLINE I all(uint32_t byte) { return set_int(static_cast<int32_t>(byte * 0x01010101U)); }
-// The low bits of each byte. Shifts of words move bits between bytes; the mask takes them away.
-HWY_INLINE I low_bits_of(I x, uint32_t mask) { return and_(x, all(mask)); }
-
-// 16 bytes of each place in turn.
-template <class Places>
-HWY_INLINE I chunks_of(const Places& at) {
-  const auto two = [&](int64_t c) {
-    return _mm256_inserti128_si256(_mm256_castsi128_si256(load16(at(c))), load16(at(c + 1)), 1);
-  };
-#if HWY_TARGET == HWY_AVX3
-  return I{_mm512_inserti64x4(_mm512_castsi256_si512(two(0)), two(2), 1)};
-#else
-  return I{two(0)};
-#endif
-}
-HWY_INLINE I chunks_at(const uint8_t* const* at, int64_t from) {
-  return chunks_of([&](int64_t c) { return at[c] + from; });
-}
-HWY_INLINE I chunks_apart(const uint8_t* from, int64_t stride) {
-  return chunks_of([&](int64_t c) { return from + c * stride; });
-}
-// 8 bytes of each place in turn.
-HWY_INLINE I eights_at(const uint8_t* const* at, int64_t from) {
-  const auto two = [&](int64_t c) {
-    const __m128i low = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(at[2 * c] + from));
-    return _mm_insert_epi64(low, read_at<int64_t>(at[2 * c + 1] + from), 1);
-  };
-  const __m256i four = _mm256_inserti128_si256(_mm256_castsi128_si256(two(0)), two(1), 1);
-#if HWY_TARGET == HWY_AVX3
-  const __m256i others = _mm256_inserti128_si256(_mm256_castsi128_si256(two(2)), two(3), 1);
-  return I{_mm512_inserti64x4(_mm512_castsi256_si512(four), others, 1)};
-#else
-  return I{four};
-#endif
-}
-// The same 16, or 32, bytes as often as a vector has them.
-HWY_INLINE I repeated16(__m128i x) {
-#if HWY_TARGET == HWY_AVX3
-  return I{_mm512_broadcast_i32x4(x)};
-#else
-  return I{_mm256_broadcastsi128_si256(x)};
-#endif
-}
-HWY_INLINE I repeated32(const uint8_t* at) {
-  const __m256i x = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-#if HWY_TARGET == HWY_AVX3
-  return I{_mm512_broadcast_i64x4(x)};
-#else
-  return I{x};
-#endif
-}
-HWY_INLINE I levels_of(I nibbles, __m128i table) {
-#if HWY_TARGET == HWY_AVX3
-  return I{_mm512_shuffle_epi8(repeated16(table).raw, nibbles.raw)};
-#else
-  return I{_mm256_shuffle_epi8(repeated16(table).raw, nibbles.raw)};
-#endif
-}
-// 8 of 16 bytes of a, then of b, in each chunk.
-struct Eights {
-  I first, second;
-};
-HWY_INLINE Eights eights_of(I a, I b) {
-#if HWY_TARGET == HWY_AVX3
-  return {I{_mm512_unpacklo_epi64(a.raw, b.raw)}, I{_mm512_unpackhi_epi64(a.raw, b.raw)}};
-#else
-  return {I{_mm256_unpacklo_epi64(a.raw, b.raw)}, I{_mm256_unpackhi_epi64(a.raw, b.raw)}};
-#endif
-}
-// `more` added to the bytes that have the bit in `bits`.
-HWY_INLINE I add_where(I q, I bits, I bit, uint32_t more) {
-#if HWY_TARGET == HWY_AVX3
-  return I{
-      _mm512_mask_add_epi8(q.raw, _mm512_test_epi8_mask(bits.raw, bit.raw), q.raw, all(more).raw)};
-#else
-  const __m256i has = _mm256_cmpeq_epi8(_mm256_and_si256(bits.raw, bit.raw), bit.raw);
-  return q + I{_mm256_and_si256(has, all(more).raw)};
-#endif
-}
-// 16 added to byte i where bit i of the mask, two bytes for each chunk, is set.
-template <class Places>
-HWY_INLINE I with_fifth_bits(I q, const Places& halves) {
-  uint64_t mask = 0;
-  for (int64_t c = 0; c < kChunks; ++c)
-    mask |= static_cast<uint64_t>(read_at<uint16_t>(halves(c))) << (16 * c);
-#if HWY_TARGET == HWY_AVX3
-  return I{_mm512_mask_add_epi8(q.raw, mask, q.raw, all(16).raw)};
-#else
-  const __m256i which =
-      _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
-  const __m256i bytes = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(mask)), which);
-  return add_where(q, I{bytes}, I{_mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201))},
-                   16);
-#endif
-}
-// A number for each 32 bytes, in all of their lanes.
-HWY_INLINE I of_halves(int32_t first, int32_t step) {
-  alignas(64) int32_t lanes[kLanes];
-  for (int i = 0; i < kLanes; ++i) lanes[i] = first + i / 8 * step;
-  return load_integers(lanes);
-}
-
-// A float for each of n groups.
-template <int64_t n>
-struct FloatsOf;
-template <>
-struct FloatsOf<4> {
-  __m128 raw;
-  static HWY_INLINE FloatsOf at(const float* from) { return {_mm_loadu_ps(from)}; }
-  static HWY_INLINE FloatsOf all(float x) { return {_mm_set1_ps(x)}; }
-  HWY_INLINE FloatsOf operator*(FloatsOf b) const { return {_mm_mul_ps(raw, b.raw)}; }
-  HWY_INLINE FloatsOf times_plus(FloatsOf b, FloatsOf c) const {
-    return {_mm_fmadd_ps(raw, b.raw, c.raw)};
-  }
-  HWY_INLINE void store(float* to) const { _mm_storeu_ps(to, raw); }
-};
-template <>
-struct FloatsOf<8> {
-  __m256 raw;
-  static HWY_INLINE FloatsOf at(const float* from) { return {_mm256_loadu_ps(from)}; }
-  static HWY_INLINE FloatsOf all(float x) { return {_mm256_set1_ps(x)}; }
-  HWY_INLINE FloatsOf operator*(FloatsOf b) const { return {_mm256_mul_ps(raw, b.raw)}; }
-  HWY_INLINE FloatsOf times_plus(FloatsOf b, FloatsOf c) const {
-    return {_mm256_fmadd_ps(raw, b.raw, c.raw)};
-  }
-  HWY_INLINE void store(float* to) const { _mm256_storeu_ps(to, raw); }
-};
-template <>
-struct FloatsOf<16> {
-  FloatsOf<8> low, high;
-  static HWY_INLINE FloatsOf at(const float* from) {
-    return {FloatsOf<8>::at(from), FloatsOf<8>::at(from + 8)};
-  }
-  static HWY_INLINE FloatsOf all(float x) { return {FloatsOf<8>::all(x), FloatsOf<8>::all(x)}; }
-  HWY_INLINE FloatsOf operator*(FloatsOf b) const { return {low * b.low, high * b.high}; }
-  HWY_INLINE FloatsOf times_plus(FloatsOf b, FloatsOf c) const {
-    return {low.times_plus(b.low, c.low), high.times_plus(b.high, c.high)};
-  }
-  HWY_INLINE void store(float* to) const {
-    low.store(to);
-    high.store(to + 8);
-  }
-};
-// Of the groups of a tile.
-template <int64_t n>
-struct ScalesOf {
-  FloatsOf<n> scale, low;
-};
-template <int64_t n>
-HWY_INLINE ScalesOf<n> scales_only(FloatsOf<n> scale) {
-  return {scale, scale};  // the other is not read
-}
 
 // What a format has beside its own: elements and bytes of a block (0: the shape tells), elements of
 // a group, bits of a byte, and what is subtracted of it. A tile is as many elements as are made
@@ -201,28 +29,24 @@ struct BlockOf {
 };
 template <class Block>
 using TileScales = ScalesOf<Block::kTile / Block::kGroup>;
-// Pieces of 32 elements whose bytes, or halves of bytes, are those of a chunk; then the other 16.
+// Eight pieces of 32 elements in halves of 16 bytes: a chain has, for each piece, its first 8 bytes
+// and then the other 8, of which low halves come before high ones.
 template <int64_t elements, int64_t bytes, int bits, int offset, bool has_low = false>
-struct UnitsOf : BlockOf<elements, bytes, bits, offset, has_low> {
+struct NibblesOf : BlockOf<elements, bytes, bits, offset, has_low> {
+  static constexpr int64_t kPieces = 8, kTile = 256, kChain = 4;
+  static constexpr int64_t piece(int64_t v, int64_t byte) {
+    return v / 4 * 2 * kChunks + byte / 8 % 2 * kChunks + byte / 16;
+  }
+  static constexpr int64_t place(int64_t v, int64_t byte) {
+    return piece(v, byte) * 32 + v % 2 * 16 + v / 2 % 2 * 8 + byte % 8;
+  }
+};
+// Four pieces of 32 bytes: 16 of each, then the others.
+template <int64_t elements, int64_t bytes, int offset, bool has_low = false>
+struct WholeBytesOf : BlockOf<elements, bytes, 8, offset, has_low> {
   static constexpr int64_t kPieces = 4, kTile = 128;
   static constexpr int64_t place(int64_t v, int64_t byte) {
     return (v / 2 * kChunks + byte / 16) * 32 + v % 2 * 16 + byte % 16;
-  }
-};
-HWY_INLINE __m128 halves_at(const uint8_t* const* at, int64_t from) {
-  uint64_t halves = 0;
-#pragma GCC unroll 4
-  for (int i = 0; i < 4; ++i)
-    halves |= static_cast<uint64_t>(read_at<uint16_t>(at[i] + from)) << (16 * i);
-  return _mm_cvtph_ps(_mm_cvtsi64_si128(static_cast<int64_t>(halves)));
-}
-// One group that begins with its scale in f16, and what is added to it.
-template <int64_t bytes, int bits, int offset, bool has_low = false>
-struct HalfBlockOf : UnitsOf<32, bytes, bits, offset, has_low> {
-  static HWY_INLINE ScalesOf<4> scales(const uint8_t* const* at) {
-    ScalesOf<4> all = scales_only<4>({halves_at(at, 0)});
-    if (has_low) all.low.raw = _mm_sub_ps(_mm_setzero_ps(), halves_at(at, 2));
-    return all;
   }
 };
 
@@ -230,54 +54,147 @@ HWY_INLINE void nibbles_of(I both, I* q) {
   q[0] = low_bits_of(both, 15);
   q[1] = low_bits_of(shift_right<4>(both), 15);
 }
-HWY_INLINE void levels_of(__m128i table, I* q) {
-  for (int i = 0; i < 2; ++i) q[i] = levels_of(q[i], table);
+// The low and high halves of a chain's bytes.
+HWY_INLINE void nibbles_of(Eights both, I* q) {
+  nibbles_of(both.first, q);
+  nibbles_of(both.second, q + 2);
 }
-// Two vectors of each kChunks pieces.
-template <class Two>
-HWY_INLINE void by_pairs(const uint8_t* const* at, I* q, const Two& two) {
+template <int64_t bytes, int64_t from>
+HWY_INLINE void nibbles_every(const uint8_t* at, I* q) {
 #pragma GCC unroll 2
-  for (int64_t piece = 0; piece < 4; piece += kChunks) two(at + piece, q + piece / kChunks * 2);
+  for (int64_t piece = 0; piece < 8; piece += 2 * kChunks)
+    nibbles_of(eights_every<bytes, from>(at + piece * bytes), q + piece / kChunks * 2);
 }
+HWY_INLINE void levels_of(__m128i table, I* q, int64_t count) {
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < count; ++i) q[i] = levels_of(q[i], table);
+}
+
+// What four pieces begin with, each with its scale in f16: the scales, then what is behind them;
+// and the words that hold fifth bits, where they do.
+template <int64_t bytes, bool has_low>
+struct Heads {
+  __m128i halves, fifth;
+#if HWY_TARGET == HWY_AVX3
+  struct Words : ChunkWindows<bytes, bytes - (bytes > 32 ? 32 : 16)> {
+    static constexpr int64_t byte(int64_t i) {
+      if (i < 8) return i % 4 * bytes + (has_low ? i / 4 * 2 : 0);
+      return i % 8 / 2 * bytes + (has_low ? 4 : 2) + i % 2 * 2;
+    }
+  };
+  HWY_INLINE explicit Heads(const uint8_t* from) {
+    const I words = words_at<Words>(from);
+    halves = _mm512_castsi512_si128(words.raw);
+    fifth = _mm512_extracti32x4_epi32(words.raw, 1);
+  }
+#else
+  HWY_INLINE explicit Heads(const uint8_t* from) {
+    const auto four = [&](int64_t at) {
+      uint64_t words = 0;
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i)
+        words |= static_cast<uint64_t>(read_at<uint16_t>(from + i * bytes + at)) << (16 * i);
+      return static_cast<int64_t>(words);
+    };
+    const auto bits = [&](int i) { return read_at<int32_t>(from + i * bytes + (has_low ? 4 : 2)); };
+    halves = _mm_set_epi64x(has_low ? four(2) : 0, four(0));
+    fifth = _mm_setr_epi32(bits(0), bits(1), bits(2), bits(3));
+  }
+#endif
+};
+#if HWY_TARGET == HWY_AVX3
+template <int64_t bytes, bool has_low>
+struct WordsOfHeads {
+  static constexpr int64_t kFirst = 0, kSecond = 4 * bytes;
+  static constexpr int64_t byte(int64_t i) { return i % 8 * bytes + (has_low ? i / 8 % 2 * 2 : 0); }
+};
+#endif
+template <int64_t bytes, int bits, int offset, bool has_low = false>
+struct HalfBlockOf : NibblesOf<32, bytes, bits, offset, has_low> {
+  static HWY_INLINE ScalesOf<8> scales(const uint8_t* const* at) {
+#if HWY_TARGET == HWY_AVX3
+    if constexpr (3 * bytes + 4 <= 64) {  // two windows have the heads of all eight
+      const __m512i words = words_at<WordsOfHeads<bytes, has_low>>(at[0]).raw;
+      return of_halves(_mm512_castsi512_si128(words), _mm512_extracti32x4_epi32(words, 1));
+    }
+#endif
+    const Heads<bytes, has_low> first(at[0]), second(at[0] + 4 * bytes);
+    return of_halves(_mm_unpacklo_epi64(first.halves, second.halves),
+                     _mm_unpackhi_epi64(first.halves, second.halves));
+  }
+  static HWY_INLINE ScalesOf<8> of_halves(__m128i scales, __m128i added) {
+    if (!has_low) return scales_only<8>({_mm256_cvtph_ps(scales)});
+    return {{_mm256_cvtph_ps(scales)},
+            {_mm256_sub_ps(_mm256_setzero_ps(), _mm256_cvtph_ps(added))}};
+  }
+};
 template <bool has_low>
 struct BytesQ4 : HalfBlockOf<has_low ? 20 : 18, 4, has_low ? 0 : 8, has_low> {
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-    by_pairs(at, q, [](const uint8_t* const* some, I* to) {
-      nibbles_of(chunks_at(some, has_low ? 4 : 2), to);
-    });
+    nibbles_every<has_low ? 20 : 18, has_low ? 4 : 2>(at[0], q);
   }
 };
 template <bool has_low>
 struct BytesQ5 : HalfBlockOf<has_low ? 24 : 22, 5, has_low ? 0 : 16, has_low> {
+  static constexpr int64_t kBytes = has_low ? 24 : 22;
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-    constexpr int64_t kFrom = has_low ? 4 : 2;
-    by_pairs(at, q, [](const uint8_t* const* some, I* to) {
-      nibbles_of(chunks_at(some, kFrom + 4), to);
-      to[0] = with_fifth_bits(to[0], [&](int64_t c) { return some[c] + kFrom; });
-      to[1] = with_fifth_bits(to[1], [&](int64_t c) { return some[c] + kFrom + 2; });
-    });
+    nibbles_every<kBytes, kBytes - 16>(at[0], q);
+    const Heads<kBytes, has_low> first(at[0]), second(at[0] + 4 * kBytes);
+#if HWY_TARGET == HWY_AVX3
+    // Byte k of each piece's four, in the order that a vector has its pieces in.
+    const __m256i pairs = _mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm_unpacklo_epi8(first.fifth, second.fifth)),
+        _mm_unpackhi_epi8(first.fifth, second.fifth), 1);
+    alignas(32) uint64_t masks[4];
+    _mm256_store_si256(
+        reinterpret_cast<__m256i*>(masks),
+        _mm256_permutexvar_epi16(
+            _mm256_setr_epi16(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), pairs));
+#pragma GCC unroll 4
+    for (int64_t v = 0; v < 4; ++v)
+      q[v] = I{_mm512_mask_add_epi8(q[v].raw, masks[v % 2 * 2 + v / 2], q[v].raw, all(16).raw)};
+#else
+    const __m256i pieces = _mm256_setr_epi32(0, 0, 2, 2, 1, 1, 3, 3);
+    const I bit{_mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201))};
+    for (int64_t v = 0; v < 8; ++v) {
+      const __m256i words = _mm256_permutevar8x32_epi32(
+          _mm256_castsi128_si256(v < 4 ? first.fifth : second.fifth), pieces);
+      const auto byte = static_cast<char>(v % 2 * 2 + v / 2 % 2);
+      const __m128i which =
+          _mm_set_epi64x(0x0808080808080808 + 0x0101010101010101 * byte, 0x0101010101010101 * byte);
+      q[v] = add_where(q[v], I{_mm256_shuffle_epi8(words, _mm256_broadcastsi128_si256(which))}, bit,
+                       16);
+    }
+#endif
   }
 };
 HWY_INLINE I without_sign(I bytes) { return hn::Xor(bytes, all(128)); }
-struct BytesQ8_0 : HalfBlockOf<34, 8, 128> {
+// Two vectors of each kChunks pieces.
+template <class Two>
+HWY_INLINE void by_pairs(I* q, const Two& two) {
+#pragma GCC unroll 2
+  for (int64_t piece = 0; piece < 4; piece += kChunks) two(piece, q + piece / kChunks * 2);
+}
+struct BytesQ8_0 : WholeBytesOf<32, 34, 128> {
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-    by_pairs(at, q, [](const uint8_t* const* some, I* to) {
-      to[0] = without_sign(chunks_at(some, 2));
-      to[1] = without_sign(chunks_at(some, 18));
+    by_pairs(q, [&](int64_t piece, I* to) {
+      to[0] = without_sign(chunks_every<34, 2>(at[0] + piece * 34));
+      to[1] = without_sign(chunks_every<34, 18>(at[0] + piece * 34));
     });
   }
+  static HWY_INLINE ScalesOf<4> scales(const uint8_t* const* at) {
+    return scales_only<4>({_mm_cvtph_ps(Heads<34, false>(at[0]).halves)});
+  }
 };
-// Blocks of 256 whose groups of 32 are one after the other: some of them, then their other halves.
-template <int64_t bytes, int bits, int offset>
-struct GroupsInOrder : BlockOf<256, bytes, bits, offset> {
+struct BytesQ8K : BlockOf<256, 292, 8, 128> {
   static constexpr int64_t place(int64_t v, int64_t byte) {
     return (v / 2 * kChunks + byte / 16) * 32 + v % 2 * 16 + byte % 16;
   }
-};
-struct BytesQ8K : GroupsInOrder<292, 8, 128> {
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-    for (int64_t v = 0; v < kTile / kWidth; ++v)
-      q[v] = without_sign(chunks_apart(at[0] + 4 + place(v, 0), 32));
+    for (int64_t v = 0; v < kTile / kWidth; v += 2) {
+      q[v] = without_sign(chunks_every<32, 0>(at[0] + 4 + v * kWidth));
+      q[v + 1] = without_sign(chunks_every<32, 16>(at[0] + 4 + v * kWidth));
+    }
   }
   static HWY_INLINE ScalesOf<8> scales(const uint8_t* const* at) {
     return scales_only(FloatsOf<8>::all(read_at<float>(at[0])));
@@ -288,18 +205,18 @@ HWY_INLINE __m128i non_linear() {  // and 128
 }
 struct BytesIq4Nl : HalfBlockOf<18, 8, 128> {
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-    by_pairs(at, q, [](const uint8_t* const* some, I* to) {
-      nibbles_of(chunks_at(some, 2), to);
-      levels_of(non_linear(), to);
-    });
+    nibbles_every<18, 2>(at[0], q);
+    levels_of(non_linear(), q, kTile / kWidth);
   }
 };
-struct BytesIq4Xs : GroupsInOrder<136, 8, 128> {
+struct BytesIq4Xs : NibblesOf<256, 136, 8, 128> {
+  static constexpr int64_t kPieces = 1;
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-    for (int64_t v = 0; v < kTile / kWidth; v += 2) {
-      nibbles_of(vector_at(at[0] + 8 + v / 2 * kWidth), q + v);
-      levels_of(non_linear(), q + v);
+    for (int64_t v = 0; v < kTile / kWidth; v += 4) {
+      const uint8_t* from = at[0] + 8 + v / 2 * kWidth;
+      nibbles_of(eights_of(vector_at(from), vector_at(from + kWidth)), q + v);
     }
+    levels_of(non_linear(), q, kTile / kWidth);
   }
   // Four bits each, low halves of bytes first, and two more of a word.
   static HWY_INLINE ScalesOf<8> scales(const uint8_t* const* at) {
@@ -315,42 +232,56 @@ struct BytesIq4Xs : GroupsInOrder<136, 8, 128> {
     return scales_only<8>({_mm256_mul_ps(number, _mm256_set1_ps(half_at(block)))});
   }
 };
+// The first byte of each of eight pieces, an odd number of bytes apart.
+template <int64_t stride>
+HWY_INLINE __m256i bytes_every(const uint8_t* from) {
+  uint64_t bytes = 0;
+#pragma GCC unroll 8
+  for (int i = 0; i < 8; ++i) bytes |= static_cast<uint64_t>(from[i * stride]) << (8 * i);
+  return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(bytes)));
+}
 HWY_INLINE __m128i doubled_e2m1() {  // and 12
   return _mm_setr_epi8(12, 13, 14, 15, 16, 18, 20, 24, 12, 11, 10, 9, 8, 6, 4, 0);
 }
-struct BytesMxFp4 : UnitsOf<32, 17, 5, 12> {
+struct BytesMxFp4 : NibblesOf<32, 17, 5, 12> {
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-    by_pairs(at, q, [](const uint8_t* const* some, I* to) {
-      nibbles_of(chunks_at(some, 1), to);
-      levels_of(doubled_e2m1(), to);
-    });
+    nibbles_every<17, 1>(at[0], q);
+    levels_of(doubled_e2m1(), q, kTile / kWidth);
   }
-  static HWY_INLINE ScalesOf<4> scales(const uint8_t* const* at) {
-    const __m128i e = _mm_setr_epi32(*at[0], *at[1], *at[2], *at[3]), one = _mm_set1_epi32(1);
-    const __m128i normal = _mm_slli_epi32(_mm_sub_epi32(e, one), 23),
-                  small = _mm_sllv_epi32(_mm_set1_epi32(0x00200000), e);
-    return scales_only<4>(
-        {_mm_castsi128_ps(_mm_blendv_epi8(small, normal, _mm_cmpgt_epi32(e, one)))});
+  static HWY_INLINE ScalesOf<8> scales(const uint8_t* const* at) {
+    const __m256i e = bytes_every<17>(at[0]), one = _mm256_set1_epi32(1);
+    const __m256i normal = _mm256_slli_epi32(_mm256_sub_epi32(e, one), 23),
+                  small = _mm256_sllv_epi32(_mm256_set1_epi32(0x00200000), e);
+    return scales_only<8>(
+        {_mm256_castsi256_ps(_mm256_blendv_epi8(small, normal, _mm256_cmpgt_epi32(e, one)))});
   }
 };
+// Blocks of 16: a chain has the low halves of 8 bytes each, then the high ones.
 struct BytesNvFp4 : BlockOf<16, 9, 5, 12, false, 16> {
   static constexpr int64_t kPieces = 8, kTile = 128;
   static constexpr int64_t place(int64_t v, int64_t byte) {
     return (v / 2 * 2 * kChunks + byte / 8) * 16 + byte % 8 * 2 + v % 2;
   }
+#if HWY_TARGET == HWY_AVX3
+  struct Words {
+    static constexpr int64_t kFirst = 1, kSecond = 8;
+    static constexpr int64_t byte(int64_t i) { return i / 4 * 9 + 1 + i % 4 * 2; }
+  };
+  static HWY_INLINE I bytes_of(const uint8_t* from) { return words_at<Words>(from); }
+#else
+  static HWY_INLINE I bytes_of(const uint8_t* from) {
+    const uint8_t* const pieces[] = {from, from + kBytes, from + 2 * kBytes, from + 3 * kBytes};
+    return eights_at(pieces, 1);
+  }
+#endif
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
-#pragma GCC unroll 2
-    for (int64_t piece = 0; piece < kPieces; piece += 2 * kChunks, q += 2) {
-      nibbles_of(eights_at(at + piece, 1), q);
-      levels_of(doubled_e2m1(), q);
-    }
+    for (int64_t v = 0; v < kTile / kWidth; v += 2)
+      nibbles_of(bytes_of(at[0] + v * kChunks * kBytes), q + v);
+    levels_of(doubled_e2m1(), q, kTile / kWidth);
   }
   // Halves of E4M3.
   static HWY_INLINE ScalesOf<8> scales(const uint8_t* const* at) {
-    uint64_t bytes = 0;
-#pragma GCC unroll 8
-    for (int i = 0; i < 8; ++i) bytes |= static_cast<uint64_t>(*at[i]) << (8 * i);
-    const __m256i byte = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(bytes))),
+    const __m256i byte = bytes_every<9>(at[0]),
                   size = _mm256_and_si256(byte, _mm256_set1_epi32(127));
     const __m256i normal =
         _mm256_add_epi32(_mm256_slli_epi32(size, 20), _mm256_set1_epi32(119 << 23));
@@ -378,7 +309,8 @@ struct BytesQ4K : BlockOf<256, five ? 176 : 144, five ? 5 : 4, 0, true> {
     const uint8_t* nibbles = at[0] + (five ? 48 : 16);
     for (int64_t v = 0; v < BytesQ4K::kTile / kWidth; v += 4)
       for (int64_t i = 0; i < 2; ++i) {
-        const I both = chunks_apart(nibbles + v / 4 * kWidth * 2 + 16 * i, 32);
+        const uint8_t* from = nibbles + v / 4 * kWidth * 2;
+        const I both = i == 0 ? chunks_every<32, 0>(from) : chunks_every<32, 16>(from);
         q[v + i] = low_bits_of(both, 15);
         q[v + 2 + i] = low_bits_of(shift_right<4>(both), 15);
         if (!five) continue;
@@ -522,32 +454,49 @@ struct BytesTq2 : BlockOf<256, 66, 2, 1> {
 // int2_block, int4_block and int8_block, signed or with a zero point. A piece is a unit of 32: a
 // block, or a part of one.
 template <int bits, bool has_zero, bool is_block>
-struct BytesInteger : UnitsOf<is_block ? 32 : 0, is_block ? 4 * bits + (has_zero ? 8 : 4) : 0, bits,
+struct BytesInteger : BlockOf<is_block ? 32 : 0, is_block ? 4 * bits + (has_zero ? 8 : 4) : 0, bits,
                               has_zero ? 0 : 1 << (bits - 1), has_zero> {
   static constexpr int64_t kBegin = !is_block ? 0 : has_zero ? 8 : 4;
-  static constexpr int64_t kPieces = bits == 2 ? 8 : 4, kTile = kUnit * kPieces,
-                           kChain = bits == 2 ? 4 : 2;
+  static constexpr int64_t kPieces = bits == 8 ? 4 : 8, kTile = kUnit * kPieces,
+                           kChain = bits == 8 ? 2 : 4;
+  using Nibbles = NibblesOf<0, 0, 4, 0>;
   static constexpr int64_t place(int64_t v, int64_t byte) {
     if (bits == 2) return (v / 4 * 2 * kChunks + byte / 8) * 32 + byte % 8 * 4 + v % 4;
-    const int64_t unit = v / 2 * kChunks + byte / 16;
-    return unit * 32 + (bits == 4 ? byte % 16 * 2 + v % 2 : v % 2 * 16 + byte % 16);
+    if (bits == 4) return Nibbles::piece(v, byte) * 32 + (v / 2 % 2 * 8 + byte % 8) * 2 + v % 2;
+    return (v / 2 * kChunks + byte / 16) * 32 + v % 2 * 16 + byte % 16;
+  }
+  template <int64_t from>
+  static HWY_INLINE I chunks(const uint8_t* const* at, int64_t piece) {
+    if constexpr (is_block)
+      return chunks_every<BytesInteger::kBytes, kBegin + from>(at[0] +
+                                                               piece * BytesInteger::kBytes);
+    else
+      return chunks_at(at + piece, from);
   }
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) {
     if constexpr (bits == 2) {
+      const uint8_t* pieces[kPieces];
+#pragma GCC unroll 8
+      for (int64_t i = 0; i < kPieces; ++i)
+        pieces[i] = is_block ? at[0] + i * BytesInteger::kBytes : at[i];
 #pragma GCC unroll 2
       for (int64_t piece = 0; piece < kPieces; piece += 2 * kChunks) {
-        const I four = eights_at(at + piece, kBegin);
+        const I four = eights_at(pieces + piece, kBegin);
         I* to = q + piece / kChunks * 2;
         to[0] = low_bits_of(four, 3);
         to[1] = low_bits_of(shift_right<2>(four), 3);
         to[2] = low_bits_of(shift_right<4>(four), 3);
         to[3] = low_bits_of(shift_right<6>(four), 3);
       }
+    } else if constexpr (bits == 4) {
+#pragma GCC unroll 2
+      for (int64_t piece = 0; piece < kPieces; piece += 2 * kChunks)
+        nibbles_of(eights_of(chunks<0>(at, piece), chunks<0>(at, piece + kChunks)),
+                   q + piece / kChunks * 2);
     } else {
-      by_pairs(at, q, [](const uint8_t* const* some, I* to) {
-        if constexpr (bits == 4) return nibbles_of(chunks_at(some, kBegin), to);
-        to[0] = chunks_at(some, kBegin);
-        to[1] = chunks_at(some, kBegin + 16);
+      by_pairs(q, [&](int64_t piece, I* to) {
+        to[0] = chunks<0>(at, piece);
+        to[1] = chunks<16>(at, piece);
       });
     }
     if constexpr (!has_zero)
@@ -561,11 +510,13 @@ struct BytesInteger : UnitsOf<is_block ? 32 : 0, is_block ? 4 * bits + (has_zero
     return all;
   }
   static HWY_INLINE FloatsOf<kPieces> floats_at(const uint8_t* const* at, int64_t from) {
-    const auto four = [&](int64_t i) {
-      return _mm_setr_ps(read_at<float>(at[i] + from), read_at<float>(at[i + 1] + from),
-                         read_at<float>(at[i + 2] + from), read_at<float>(at[i + 3] + from));
+    const auto one = [&](int64_t i) {
+      return read_at<float>((is_block ? at[0] + i * BytesInteger::kBytes : at[i]) + from);
     };
-    if constexpr (bits == 2)
+    const auto four = [&](int64_t i) {
+      return _mm_setr_ps(one(i), one(i + 1), one(i + 2), one(i + 3));
+    };
+    if constexpr (kPieces == 8)
       return {_mm256_insertf128_ps(_mm256_castps128_ps256(four(0)), four(4), 1)};
     else
       return {four(0)};
