@@ -94,6 +94,7 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
     argument.strides.assign(operand.strides.size(), 0);
     for (size_t d = 0; d < operand.strides.size(); ++d)
       argument.strides[d] = cells.at(operand.strides[d]);
+    image::check_view(argument.shape, argument.offset, argument.strides, argument.tensor.count());
   }
   site_.results.resize(call_->results.size());
   for (size_t r = 0; r < call_->results.size(); ++r) site_.results[r] = target(call_->results[r]);
@@ -102,6 +103,7 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
     const std::vector<int64_t> shape = cells.at(call_->stored[r].shape),
                                strides = cells.at(call_->stored[r].strides);
     site_.stored[r] = {Shape(shape.begin(), shape.end()), Shape(strides.begin(), strides.end())};
+    image::check_view(site_.stored[r].shape, 0, site_.stored[r].strides, site_.results[r].count());
   }
   for (const image::Call::Name& name : call_->names)
     if (cells.known(name.number))

@@ -24,6 +24,10 @@ struct Argument {
   Tensor contiguous() const;
 };
 
+// An Error where elements of a view would lie outside the `count` elements of its value: an image
+// from a file may say anything.
+void check_view(const Shape& shape, int64_t offset, const Shape& strides, int64_t count);
+
 struct CallSite {
   std::vector<Argument> inputs;
   std::vector<Tensor> results;  // where the shape is known, in place; else empty, to be replaced

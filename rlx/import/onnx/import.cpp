@@ -334,6 +334,10 @@ class Importer {
       } else if (item->rows) {
         captured.push_back(item->rows);
         scope.items[name].rows = graph.input("outer." + name, dims(item->rows.type()));
+        if (!item->repeats) continue;
+        captured.push_back(item->repeats);
+        scope.items[name].repeats = graph.input("repeats." + name, dims(item->repeats.type()));
+        scope.items[name].repeats_along = item->repeats_along;
       } else if (item->sequence) {
         scope.items[name] = captured_sequence(name, item->sequence, graph, dims, captured);
       } else {
