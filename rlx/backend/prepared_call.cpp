@@ -39,6 +39,9 @@ PreparedCall::PreparedCall(const image::Call& call, int32_t node, const image::I
     if (node >= 0) error.add_note(text("at node '", image.nodes[size_t(node)].name, "'"));
     throw;
   }
+  if (const auto check = implementations.find(image::check_name(call.op));
+      check != implementations.end())
+    check_ = check->second[0].prepare(call, image);
   site_.inputs.resize(call.inputs.size());
   for (const image::Call::Name& name : call.names) site_.symbols[name.symbol] = 0;
 }
@@ -110,6 +113,16 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
       site_.symbols[name.symbol] = cells.at(name.number);
     else
       site_.symbols.erase(name.symbol);  // not what another run had told
+  if (check_) run_check();
+}
+
+void PreparedCall::run_check() {
+  try {
+    check_->run(site_);
+  } catch (Error& error) {
+    if (node_ >= 0) error.add_note(text("at node '", image_->nodes[size_t(node_)].name, "'"));
+    throw;
+  }
 }
 
 void PreparedCall::copy_views() {

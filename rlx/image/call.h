@@ -65,6 +65,9 @@ struct Implementation {
   Scalar scalar = nullptr;  // of an op on single elements
 };
 
+// Where a table has what checks the operands and results of an op before it runs.
+inline std::string check_name(const std::string& op) { return "check " + op; }
+
 // By the name of a call, in the order they are tried; those of another version are passed over.
 using Implementations = std::map<std::string, std::vector<Implementation>, std::less<>>;
 

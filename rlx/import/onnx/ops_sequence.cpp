@@ -27,6 +27,11 @@ using Recurrent = Values (*)(Value, Value, Value, const RecurrentOptions&);
 
 template <Recurrent kNet, bool kCell>
 Items recurrent(Site site) {
+  const Dims& r = site.in(2).shape();
+  if (site.attribute("hidden_size") && r.size() == 3 && r[2].is_number() &&
+      !r[2].is(site.integer("hidden_size")))
+    site.fail_node("hidden_size is ", site.integer("hidden_size"), ", and R is ",
+                   site.in(2).type());
   RecurrentOptions options;
   options.bias = site.maybe(3);
   options.sequence_lens = site.maybe(4);
