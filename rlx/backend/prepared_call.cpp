@@ -39,6 +39,9 @@ PreparedCall::PreparedCall(const image::Call& call, int32_t node, const image::I
     if (node >= 0) error.add_note(text("at node '", image.nodes[size_t(node)].name, "'"));
     throw;
   }
+  if (const auto check = implementations.find(image::check_name(call.op));
+      check != implementations.end())
+    check_ = check->second[0].prepare(call, image);
   site_.inputs.resize(call.inputs.size());
   for (const image::Call::Name& name : call.names) site_.symbols[name.symbol] = 0;
 }
@@ -94,6 +97,7 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
     argument.strides.assign(operand.strides.size(), 0);
     for (size_t d = 0; d < operand.strides.size(); ++d)
       argument.strides[d] = cells.at(operand.strides[d]);
+    image::check_view(argument.shape, argument.offset, argument.strides, argument.tensor.count());
   }
   site_.results.resize(call_->results.size());
   for (size_t r = 0; r < call_->results.size(); ++r) site_.results[r] = target(call_->results[r]);
@@ -102,12 +106,23 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
     const std::vector<int64_t> shape = cells.at(call_->stored[r].shape),
                                strides = cells.at(call_->stored[r].strides);
     site_.stored[r] = {Shape(shape.begin(), shape.end()), Shape(strides.begin(), strides.end())};
+    image::check_view(site_.stored[r].shape, 0, site_.stored[r].strides, site_.results[r].count());
   }
   for (const image::Call::Name& name : call_->names)
     if (cells.known(name.number))
       site_.symbols[name.symbol] = cells.at(name.number);
     else
       site_.symbols.erase(name.symbol);  // not what another run had told
+  if (check_) run_check();
+}
+
+void PreparedCall::run_check() {
+  try {
+    check_->run(site_);
+  } catch (Error& error) {
+    if (node_ >= 0) error.add_note(text("at node '", image_->nodes[size_t(node_)].name, "'"));
+    throw;
+  }
 }
 
 void PreparedCall::copy_views() {

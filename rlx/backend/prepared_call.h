@@ -48,6 +48,7 @@ class PreparedCall {
     image::CallSite own_site, rest_site;
   };
   void make_aside(const image::Image& image, const image::Implementations& implementations);
+  void run_check();
   void copy_views();
   void align_inputs();
   void put_views_back();
@@ -63,6 +64,7 @@ class PreparedCall {
   bool has_views_ = false;
   std::vector<image::Argument> views_;  // while copies stand for them
   std::unique_ptr<Aside> aside_;
+  std::unique_ptr<image::CallKernel> check_;  // where the table has one
 };
 
 }  // namespace rlx::detail

@@ -62,6 +62,15 @@ void hold_standard_descriptors() {
       std::exit(kWorkFailed);
 }
 
+// Of a message whose text a file gave in part: a name or a list in it may be as long as that. The
+// last lines say where.
+std::string shortened(const std::string& message) {
+  constexpr size_t kMost = 4096, kLast = 1024;
+  if (message.size() <= kMost) return message;
+  return text(message.substr(0, kMost - kLast), " ... ", message.size() - kMost, " characters ... ",
+              message.substr(message.size() - kLast));
+}
+
 int run(int argc, char** argv) {
   PrintableBuffer out_buffer(*std::cout.rdbuf()), err_buffer(*std::cerr.rdbuf());
   std::ostream out(&out_buffer), err(&err_buffer);
@@ -80,7 +89,7 @@ int run(int argc, char** argv) {
     return kWrongUsage;
   } catch (const std::exception&) {
     context.show_progress("");
-    context.err << "rlx: " << current_error().what() << '\n';
+    context.err << "rlx: " << shortened(current_error().what()) << '\n';
     return kWorkFailed;
   }
   context.out.flush();

@@ -111,11 +111,14 @@ TEST(HostileValues, LengthsAndIndicesAreNamed) {
       graph.output("y", row.build(graph, graph.input("numbers", i64({2}))));
       Tensor numbers(DType::i64, {2});
       numbers.set_integer(1, number);
-      const Program program = compile(graph);
-      const std::string said = error_of([&] {
-        program.run({{"x", Tensor(DType::f32, {3, 2, 4})}, {"numbers", numbers}});
-      });
-      EXPECT_EQ(said.rfind(text(row.said, number), 0), 0U) << said;
+      const TensorMap inputs{{"x", Tensor(DType::f32, {3, 2, 4})}, {"numbers", numbers}};
+      for (const Device& device : test_devices()) {
+        const Program program = compile(graph, {.device = device});
+        const std::string said = error_of([&] { program.run(inputs); });
+        // A device says which op and index; numbers beyond its words are refused before.
+        EXPECT_NE(said, "") << device.name() << ": " << row.said << number;
+        if (device.is_cpu()) EXPECT_EQ(said.rfind(text(row.said, number), 0), 0U) << said;
+      }
     }
 }
 
@@ -205,10 +208,18 @@ TEST(HostileValues, PadsKeepAllTheirBits) {
   graph.output("pooled", max_pool(x, {4}, {.strides = {INT32_MAX}, .pads = {kFar, 0}}).values);
   graph.output("cut", slice(pad(x, {Dim(0), Dim(0), Dim(kFar - 4), Dim(0), Dim(0), Dim(4 - kFar)}),
                             {0}, {1}, {2}));
-  const TensorMap outputs =
-      evaluate(graph, {{"x", Tensor::of(DType::f32, {1, 1, 4}, {1, 2, 3, 4})}}).outputs;
-  EXPECT_EQ(outputs.at("pooled").at(0), -kInf);  // x is not under the first window
-  EXPECT_EQ(outputs.at("cut").at(0), 0);
+  const TensorMap inputs{{"x", Tensor::of(DType::f32, {1, 1, 4}, {1, 2, 3, 4})}};
+  const auto expect_far = [](const TensorMap& outputs) {
+    EXPECT_EQ(outputs.at("pooled").at(0), -kInf);  // x is not under the first window
+    EXPECT_EQ(outputs.at("cut").at(0), 0);
+  };
+  expect_far(evaluate(graph, inputs).outputs);
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const std::string said =
+        error_of([&] { expect_far(compile(graph, {.device = device}).run(inputs)); });
+    EXPECT_TRUE(said.empty() || said.find("4294967") != std::string::npos) << said;
+  }
 }
 
 }  // namespace

@@ -199,6 +199,43 @@ TEST(Integers, OfALoopStayOnTheDevice) {
   expect_strict(graph, {{"x", integers({3}, {1, 2, 1000})}});
 }
 
+// As detectors paste masks into a picture: boxes are cut where they leave it.
+TEST(Integers, WhatABodyPicksOfItsOperandsHasOneWord) {
+  Graph body;
+  const Value at = body.input("iteration", i64({})), sum_so_far = body.input("state", i64({}));
+  const Value box = gather(body.input("boxes", i64({"n", 4})), at);
+  const auto side = [&](int64_t i) { return gather(box, number(box, i)); };
+  const Value end = reduce_min(concat(
+      {unsqueeze(side(2), {0}) + number(box, 1), constant_beside(box, integers({1}, {96}))}, 0));
+  const Value length = end - side(0), width = side(3) - side(1);
+  body.output("next", sum_so_far + length * width);
+  Graph graph;
+  const Value boxes = graph.input("boxes", i64({"n", 4})), zero = graph.input("zero", i64({}));
+  graph.output("y", loop(reshape(shape_of(boxes, 0, 1), Dims{}), {zero}, std::move(body),
+                         {.captured = {boxes}})[0]);
+  expect_strict(graph, {{"boxes", integers({3, 4}, {3, 5, 20, 50, 70, 2, 120, 9, -4, -8, 7, 3})},
+                        {"zero", integers({}, {0})}});
+}
+
+// Rows and columns of places in a picture that has been resized.
+TEST(Integers, PlacesAreDividedByExtentsThatTheDataTells) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 3}));
+  const Value found = gather(x, squeeze(slice(non_zero(x), {0}, {1}, {0}), {0}));  // some rows
+  const Value place = argmax(reshape(found, Dims{-1}), 0),
+              width = squeeze(shape_of(found, 0, 1), {0});
+  graph.output("row", (place - mod(place, width)) / width);
+  Tensor values(DType::f32, {4, 3});
+  for (const int64_t i : {1, 5, 7, 10}) values.set(i, static_cast<double>(i));
+  const TensorMap inputs{{"x", values}};
+  const TensorMap expected = evaluate(graph, inputs).outputs;
+  for (const Device& device : test_devices()) {
+    SCOPED_TRACE(device.name());
+    const Program program = compile(graph, {.device = device, .strict = true});
+    EXPECT_EQ(elements(program.run(inputs).at("row")), elements(expected.at("row")));
+  }
+}
+
 TEST(Integers, CountsAndSumsOfMasksStayOnTheDevice) {
   Graph graph;
   const Value x = graph.input("x", f32({"n", "m"}));

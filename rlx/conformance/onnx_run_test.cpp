@@ -211,6 +211,100 @@ rlx::Graph microsoft(const std::string& op, const Types& types,
   return import_model(model);
 }
 
+// torch.repeat_interleave(x, counts, 1): a Loop that appends each column as often as counts says.
+std::string repeat_interleave() {
+  const auto text_node = [](const char* op, const std::vector<std::string>& in, const char* out) {
+    return node(op, in, out);
+  };
+  const std::string body =
+      graph_message({{text_node("SequenceAt", {"counts of each", "i"}, "count"),
+                      text_node("SequenceAt", {"columns", "i"}, "column"),
+                      text_node("Unsqueeze", {"column", "two"}, "thin"),
+                      node("Concat", {"open and one", "count", "nothing"}, "asked", "",
+                           {integer_attribute("axis", 0)}),
+                      text_node("Shape", {"asked"}, "rank"),
+                      node("ConstantOfShape", {"rank"}, "ones", "", {message([](pbf_writer& out) {
+                             out.add_string(1, "value");
+                             out.add_message(5, list("", {1}));
+                             out.add_int32(20, 4);
+                           })}),
+                      text_node("Mul", {"ones", "minus one"}, "minus ones"),
+                      text_node("Equal", {"asked", "minus ones"}, "is open"),
+                      text_node("Where", {"is open", "ones", "asked"}, "target"),
+                      text_node("Expand", {"thin", "target"}, "wide"),
+                      text_node("Reshape", {"wide", "zero and open"}, "piece"),
+                      text_node("SequenceInsert", {"so far", "piece"}, "longer"),
+                      text_node("Identity", {"goes on"}, "still")},
+                     {},
+                     {typed("i", tensor_type({}, kInt64Type)), typed("goes on", tensor_type({}, 9)),
+                      typed("so far", type_of(kSequenceOf, tensor_type({"b", "n"})))},
+                     {typed("still", tensor_type({}, 9)),
+                      typed("longer", type_of(kSequenceOf, tensor_type({"b", "n"})))}});
+  return model_of(
+      {{node("Shape", {"counts"}, "length"),
+        node("ConstantOfShape", {"length"}, "each", "", {message([](pbf_writer& out) {
+               out.add_string(1, "value");
+               out.add_message(5, list("", {1}));
+               out.add_int32(20, 4);
+             })}),
+        node("SplitToSequence", {"counts", "each"}, "counts of each"),
+        node("SplitToSequence", {"x", "each"}, "columns", "", {integer_attribute("axis", 1)}),
+        node("SequenceEmpty", {}, "empty"),
+        node("Loop", {"length", "", "empty"}, "all", "", {graph_attribute("body", body)}),
+        node("ConcatFromSequence", {"all"}, "y", "", {integer_attribute("axis", 1)})},
+       {list("two", {2}), list("open and one", {-1, 1}), list("nothing", {}),
+        integer("minus one", -1), list("zero and open", {0, -1})},
+       {value_info("x", {"b", "n"}), typed("counts", tensor_type({"n"}, kInt64Type))},
+       {value_info("y", {})}});
+}
+
+TEST(OnnxRuns, RowsAreRepeatedAsOftenAsTheDataSays) {
+  const rlx::Graph graph = import_bytes(repeat_interleave());
+  for (const std::vector<double>& counts :
+       {std::vector<double>{2, 0, 3, 1}, {0, 0, 0, 0}, {1, 1, 1, 1}, {0, 0, 0, 9}}) {
+    const TensorMap inputs{{"x", numbers({2, 4})}, {"counts", Tensor::of(DType::i64, {4}, counts)}};
+    const Tensor y = evaluate(graph, inputs).outputs.at("y");
+    std::vector<double> expected;
+    for (int64_t row = 0; row < 2; ++row)
+      for (int64_t i = 0; i < 4; ++i)
+        expected.insert(expected.end(), size_t(counts[size_t(i)]), inputs.at("x").at(row * 4 + i));
+    ASSERT_EQ(y.count(), static_cast<int64_t>(expected.size()));
+    for (int64_t i = 0; i < y.count(); ++i) EXPECT_EQ(y.at(i), expected[size_t(i)]);
+    expect_runs(graph, inputs);
+  }
+  expect_runs(graph, {{"x", numbers({2, 0})}, {"counts", Tensor(DType::i64, {0})}});
+  for (const double hostile : {-1.0, -3e9, 1e18})
+    for (const Device& device : test_devices()) {
+      const TensorMap inputs{{"x", numbers({2, 2})},
+                             {"counts", Tensor::of(DType::i64, {2}, {hostile, 1})}};
+      EXPECT_NE(error_of([&] { compile(graph, {.device = device}).run(inputs); }), "")
+          << device.name() << ' ' << hostile;
+    }
+}
+
+// F.pad(x, (0, -w % 7)): PyTorch writes the pads in its own order and turns them round.
+TEST(OnnxRuns, PadsThatAreTurnedRoundStayExpressions) {
+  const rlx::Graph graph = import_bytes(model_of(
+      {{node("Shape", {"x"}, "shape"), node("Gather", {"shape", "one"}, "w"),
+        node("Mod", {"w", "seven"}, "over"), node("Sub", {"seven", "over"}, "under"),
+        node("Mod", {"under", "seven"}, "more"), node("Unsqueeze", {"more", "first"}, "last"),
+        node("Concat", {"first", "last", "rest"}, "pads", "", {integer_attribute("axis", 0)}),
+        node("Reshape", {"pads", "pairs"}, "paired"),
+        node("Slice", {"paired", "minus one", "far", "first", "minus one"}, "backwards"),
+        node("Transpose", {"backwards"}, "turned", "", {message([](pbf_writer& out) {
+               out.add_string(1, "perm");
+               for (const int64_t axis : {1, 0}) out.add_int64(8, axis);
+               out.add_int32(20, 7);
+             })}),
+        node("Reshape", {"turned", "minus one"}, "flat"), node("Pad", {"x", "flat"}, "y")},
+       {integer("one", 1), integer("seven", 7), list("first", {0}), list("rest", {0, 0}),
+        list("pairs", {-1, 2}), list("minus one", {-1}), list("far", {-INT64_MAX})},
+       {value_info("x", {"h", "w"})},
+       {value_info("y", {})}}));
+  EXPECT_EQ(graph.outputs()[0].value.shape(), (Dims{"h", Dim("w") + mod(Dim(0) - Dim("w"), 7)}));
+  for (const int64_t w : {0, 1, 6, 7, 8}) expect_runs(graph, {{"x", numbers({2, w})}});
+}
+
 // How many keys count, from where to where, and how many there were are values of a run. Nothing is
 // read where they point to: whatever they say, devices agree with the reference.
 TEST(OnnxRuns, LengthsAndMasksMayBeAnyNumbers) {

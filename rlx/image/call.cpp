@@ -70,6 +70,21 @@ void StridedCopy::run(const std::byte* from, std::byte* to) const {
   }
 }
 
+void check_view(const Shape& shape, int64_t offset, const Shape& strides, int64_t count) {
+  int64_t first = offset, last = offset;
+  bool is_empty = false, fits = true;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    int64_t span = 0;
+    int64_t& end = strides[d] < 0 ? first : last;
+    is_empty |= shape[d] == 0;
+    fits = fits && shape[d] >= 0 && !__builtin_mul_overflow(shape[d] - 1, strides[d], &span) &&
+           !__builtin_add_overflow(end, span, &end);
+  }
+  if (!is_empty && !(fits && first >= 0 && last < count))
+    fail(ErrorKind::invalid_model, "image: a view ", shape, " with strides ", strides,
+         " from element ", offset, " lies outside a value of ", count);
+}
+
 Tensor Argument::contiguous() const {
   if (!is_view) return tensor;
   Tensor result(tensor.dtype(), shape);

@@ -24,6 +24,10 @@ struct Argument {
   Tensor contiguous() const;
 };
 
+// An Error where elements of a view would lie outside the `count` elements of its value: an image
+// from a file may say anything.
+void check_view(const Shape& shape, int64_t offset, const Shape& strides, int64_t count);
+
 struct CallSite {
   std::vector<Argument> inputs;
   std::vector<Tensor> results;  // where the shape is known, in place; else empty, to be replaced
@@ -60,6 +64,9 @@ struct Implementation {
   bool stores = false;      // follows `stored`; else results are copied there
   Scalar scalar = nullptr;  // of an op on single elements
 };
+
+// Where a table has what checks the operands and results of an op before it runs.
+inline std::string check_name(const std::string& op) { return "check " + op; }
 
 // By the name of a call, in the order they are tried; those of another version are passed over.
 using Implementations = std::map<std::string, std::vector<Implementation>, std::less<>>;

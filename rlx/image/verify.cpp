@@ -15,6 +15,7 @@ class Verifier {
   explicit Verifier(const Image& image) : image_(image), numbers_(image.numbers) {}
 
   void verify() {
+    verify_traits();
     verify_numbers();
     verify_values();
     verify_kernels();
@@ -56,6 +57,19 @@ class Verifier {
   void segment(int32_t number, bool needed) const {
     if (number == -1 && !needed) return;
     index("segment", number, numbers_.segments.size());
+  }
+
+  // Sizes are rounded up to alignments and divided by limits.
+  void verify_traits() {
+    at("traits of device", 0);
+    const DeviceTraits& traits = image_.traits;
+    for (const int64_t alignment : {traits.storage_alignment, traits.uniform_alignment})
+      expect(alignment > 0 && alignment <= int64_t{1} << 20 && (alignment & (alignment - 1)) == 0,
+             "an alignment of ", alignment, " is no power of 2");
+    for (const int64_t limit :
+         {traits.max_binding_bytes, traits.max_buffer_bytes, traits.max_storage_buffers,
+          traits.max_workgroup_invocations, traits.max_workgroup_bytes, traits.max_workgroups})
+      expect(limit > 0, "a limit is ", limit);
   }
 
   void verify_numbers() {

@@ -120,6 +120,20 @@ TEST(ImageVerify, NamesWhatDoesNotFitTogether) {
                "image: run step 0: kernel 'matmul' has ");
 }
 
+TEST(ImageVerify, AlignmentsArePowersOfTwoAndLimitsArePositive) {
+  const auto gpu = [](auto change) { return fault(true, change); };
+  for (const int64_t alignment : {int64_t{0}, int64_t{3}, int64_t{-256}, int64_t{24}, INT64_MIN}) {
+    const std::string said =
+        text("image: traits of device 0: an alignment of ", alignment, " is no");
+    expect_fault(gpu([&](Image& i) { i.traits.storage_alignment = alignment; }), said);
+    expect_fault(gpu([&](Image& i) { i.traits.uniform_alignment = alignment; }), said);
+  }
+  expect_fault(gpu([](Image& i) { i.traits.max_binding_bytes = 0; }),
+               "image: traits of device 0: a limit is 0");
+  expect_fault(gpu([](Image& i) { i.traits.max_workgroups = -1; }),
+               "image: traits of device 0: a limit is -1");
+}
+
 TEST(ImageVerify, AnImageForAnotherDeviceNamesBoth) {
   const auto refused = [](const Image& image, const DeviceTraits& device) {
     return error_of([&] { check_device(image, device); });

@@ -100,6 +100,47 @@ void learn_elements(Value value) {
   if (const std::optional<Tensor> known = known_tensor(value)) host = host_value_of(*known);
 }
 
+namespace {
+
+constexpr std::string_view kUntold = "untold.";
+
+// What is known of the elements of a value where it is not of all its operands': the numbers that
+// are joined with what only a run tells. The others mention symbols that begin with kUntold.
+std::optional<HostValue> partly_known(const Node& node) {
+  if (!node.op->symbolic || node.types.size() != 1) return std::nullopt;
+  std::vector<const TensorType*> types;
+  std::vector<const HostValue*> hosts;
+  std::deque<HostValue> untold;
+  bool any = false;
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    const Value& input = node.inputs[i];
+    types.push_back(input.present() ? &input.type() : nullptr);
+    hosts.push_back(nullptr);
+    if (!input.present()) continue;
+    const auto& host = input.producer().host_values[static_cast<size_t>(input.result)];
+    any |= host.has_value();
+    if (host) {
+      hosts.back() = &*host;
+    } else if (has_host_elements(input.type())) {
+      HostValue& made = untold.emplace_back(HostValue{concrete(input.type().shape), {}});
+      for (int64_t e = 0; e < count(made.shape); ++e)
+        made.elements.emplace_back(text(kUntold, i, '.', e));
+      hosts.back() = &made;
+    }
+  }
+  if (!any) return std::nullopt;
+  const auto fresh = [] { return Dim(text(kUntold, "extent")); };
+  return infer_types(*node.op, types, hosts, node.attrs, fresh).host_values[0];
+}
+
+bool is_told(const Dim& element) {
+  const std::vector<std::string> symbols = element.symbols();
+  return std::none_of(symbols.begin(), symbols.end(),
+                      [](const std::string& symbol) { return symbol.rfind(kUntold, 0) == 0; });
+}
+
+}  // namespace
+
 void make_symbols(Value value) {
   Node& node = value.graph->nodes[static_cast<size_t>(value.node)];
   const TensorType& type = value.type();
@@ -114,7 +155,12 @@ void make_symbols(Value value) {
                                                value.result ? text(value.result) : ""));
   HostValue host{concrete(type.shape), {}, true};
   const int64_t elements = count(host.shape);
-  for (int64_t i = 0; i < elements; ++i) host.elements.emplace_back(text(prefix, '.', i));
+  const std::optional<HostValue> partly = partly_known(node);
+  for (int64_t i = 0; i < elements; ++i) {
+    const Dim* known = partly ? &partly->elements[static_cast<size_t>(i)] : nullptr;
+    host.elements.push_back(
+        known && is_told(*known) && known->is_number() ? *known : Dim(text(prefix, '.', i)));
+  }
   node.host_values[static_cast<size_t>(value.result)] = std::move(host);
 }
 

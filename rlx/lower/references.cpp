@@ -1,5 +1,9 @@
 #include "rlx/lower/references.h"
 
+#include <algorithm>
+#include <deque>
+
+#include "rlx/ir/known.h"
 #include "rlx/ir/text.h"
 #include "rlx/lower/scalar_loops.h"
 
@@ -20,6 +24,62 @@ class Reference : public image::CallKernel {
   OpRef op_;
   Attrs attrs_;
   std::vector<const Tensor*> inputs_;
+};
+
+// What an image says of a call, against what its op makes of the operands.
+class CallCheck : public image::CallKernel {
+ public:
+  CallCheck(OpRef op, const image::Call& call)
+      : op_(std::move(op)),
+        attrs_(call.attrs),
+        own_inputs_(call.tile.empty() ? call.inputs.size() : size_t(call.tile.own_inputs)),
+        has_tile_(!call.tile.empty()) {}
+
+  bool run(image::CallSite& site) override {
+    const Types types = inferred(site);
+    const size_t results = has_tile_ ? 1 : types.size();
+    if (!has_tile_ && types.size() != site.results.size())
+      fail(ErrorKind::invalid_model, "image: ", op_->name, " has ", types.size(),
+           " results, the call ", site.results.size());
+    for (size_t r = 0; r < results; ++r) {
+      if (!is_bound(types[r].shape, site.symbols)) continue;  // the op itself tells
+      const Shape& given = site.stored.empty() ? site.results[r].shape() : site.stored[r].shape;
+      const bool same_dtype = has_tile_ || site.results[r].dtype() == types[r].dtype;
+      if (!same_dtype || bound(types[r].shape, site.symbols) != given)
+        fail(ErrorKind::invalid_model, "image: ", op_->name, " gives ", types[r], ", the call has ",
+             TensorType{site.results[r].dtype(), given});
+    }
+    return true;
+  }
+
+ private:
+  Types inferred(const image::CallSite& site) const {
+    std::deque<TensorType> types;
+    std::deque<HostValue> hosts;
+    std::vector<const TensorType*> type_refs;
+    std::vector<const HostValue*> host_refs;
+    for (size_t i = 0; i < std::min(own_inputs_, site.inputs.size()); ++i) {
+      const image::Argument& x = site.inputs[i];
+      const TensorType type{x.tensor.dtype(), x.shape};
+      type_refs.push_back(x.present ? &types.emplace_back(type) : nullptr);
+      host_refs.push_back(nullptr);
+      if (!x.present || !has_host_elements(type)) continue;
+      for (const size_t host_input : op_->host_inputs)
+        if (host_input == i)
+          host_refs.back() = &hosts.emplace_back(*host_value_of(x.contiguous().aligned()));
+    }
+    int unknown = 0;
+    const auto fresh = [&] { return Dim(text("untold.", unknown++)); };
+    const Inferred made = infer_types(*op_, type_refs, host_refs, attrs_, fresh);
+    for (const DimCheck& check : made.checks)
+      if (is_bound({check.a, check.b}, site.symbols)) check.require_under(site.symbols);
+    return made.types;
+  }
+
+  OpRef op_;
+  Attrs attrs_;
+  size_t own_inputs_;
+  bool has_tile_;
 };
 
 void add_ops(const Graph& graph, OpSet& ops) {
@@ -46,6 +106,20 @@ image::Implementations references(const OpSet& ops) {
     };
     table[op->name].push_back({.name = "reference", .prepare = prepare});
     for (image::Implementation& each : table[op->name]) each.version = op->version;
+  }
+  return table;
+}
+
+image::Implementations call_checks(const OpSet& ops) {
+  image::Implementations table;
+  for (const OpRef& op : ops.all()) {
+    // Bodies are text, and their nodes are held to their rules where it is parsed.
+    const auto prepare = [op](const image::Call& call,
+                              const image::Image&) -> std::unique_ptr<image::CallKernel> {
+      if (!call.bodies.empty()) return nullptr;
+      return std::make_unique<CallCheck>(op, call);
+    };
+    table[image::check_name(op->name)].push_back({.name = "check", .prepare = prepare});
   }
   return table;
 }

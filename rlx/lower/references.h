@@ -10,6 +10,11 @@ namespace rlx {
 // `ops` must have what bodies of control flow use as well.
 image::Implementations references(const OpSet& ops);
 
+// For images from files, in which a call may be anything: an entry for each op, found as
+// check_name() of its own, that does not run it but holds what a call is given to the op's shape
+// rule.
+image::Implementations call_checks(const OpSet& ops);
+
 // Every op that a graph uses, in bodies too.
 OpSet ops_of(const Graph& graph);
 

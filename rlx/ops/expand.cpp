@@ -8,6 +8,7 @@
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_rearrange.h"
+#include "rlx/ops/view_elements.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -75,15 +76,9 @@ std::optional<HostValue> symbolic(const InferSite& site) {
   const Dims shape = infer(site)[0].shape;
   if (!site.has_host(0) || !is_concrete(shape) || count(concrete(shape)) > kMostKnownElements)
     return std::nullopt;
-  const HostValue& x = site.host(0);
-  HostValue value{concrete(shape), {}};
-  Tensor places(DType::i64, x.shape), repeated(DType::i64, value.shape);
-  for (int64_t i = 0; i < places.count(); ++i) places.set_integer(i, i);
-  const Dims from = x.shape;
-  copy_strided(places, expand_layout(from, Layout::row_major(from), shape), repeated, {});
-  for (const int64_t at : repeated.data<int64_t>())
-    value.elements.push_back(x.elements[static_cast<size_t>(at)]);
-  return value;
+  const Dims from = site.host(0).shape;
+  return elements_of_view(site.host(0), expand_layout(from, Layout::row_major(from), shape),
+                          concrete(shape));
 }
 
 Gradients gradient(const GradientSite& site) {

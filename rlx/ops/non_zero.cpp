@@ -14,17 +14,23 @@ Types infer(const InferSite& site) {
   return {i64({rank(x), site.fresh()})};
 }
 
+// Counted first: the places of all in a list beside the result would be as much again.
 void reference(const ReferenceSite& site) {
   const Tensor& x = site.in(0);
-  std::vector<int64_t> found;
-  for (int64_t i = 0; i < x.count(); ++i)
-    if (is_float(x.dtype()) ? x.at(i) != 0 : x.integer_at(i) != 0) found.push_back(i);
-  const int64_t axes = rank(x.type()), kept = static_cast<int64_t>(found.size());
+  const auto is_set = [&](int64_t i) {
+    return is_float(x.dtype()) ? x.at(i) != 0 : x.integer_at(i) != 0;
+  };
+  const int64_t axes = rank(x.type());
+  int64_t kept = 0, k = 0;
+  for (int64_t i = 0; i < x.count(); ++i) kept += is_set(i) ? 1 : 0;
   const Shape strides = strides_of(x.shape());
   Tensor y(DType::i64, {axes, kept});
-  for (int64_t d = 0; d < axes; ++d)
-    for (int64_t k = 0; k < kept; ++k)
-      y.set_integer(d * kept + k, found[size_t(k)] / strides[size_t(d)] % x.shape()[size_t(d)]);
+  for (int64_t i = 0; i < x.count(); ++i) {
+    if (!is_set(i)) continue;
+    for (int64_t d = 0; d < axes; ++d)
+      y.set_integer(d * kept + k, i / strides[size_t(d)] % x.shape()[size_t(d)]);
+    ++k;
+  }
   site.results[0] = y;
 }
 

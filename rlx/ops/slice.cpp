@@ -2,6 +2,7 @@
 
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/view_elements.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -135,15 +136,15 @@ void reference(const ReferenceSite& site) {
 }
 
 std::optional<HostValue> symbolic(const InferSite& site) {
-  if (!site.has_host(0) || site.host(0).shape.size() != 1) return std::nullopt;
+  if (!site.has_host(0)) return std::nullopt;
+  const HostValue& x = site.host(0);
   const std::vector<AxisSlice> slices = resolve(site);
-  if (slices.empty()) return HostValue{site.host(0).shape, site.host(0).elements};
-  const AxisSlice& slice = slices[0];
-  if (!slice.start.is_number() || !slice.length.is_number()) return std::nullopt;
-  HostValue value{{slice.length.number()}, {}};
-  for (int64_t i = 0; i < slice.length.number(); ++i)
-    value.elements.push_back(site.host(0).elements[size_t(slice.start.number() + i * slice.step)]);
-  return value;
+  Shape shape = x.shape;
+  for (const AxisSlice& slice : slices) {
+    if (!slice.start.is_number() || !slice.length.is_number()) return std::nullopt;
+    shape[slice.axis] = slice.length.number();
+  }
+  return elements_of_view(x, sliced(Layout::row_major(Dims(x.shape)), slices), shape);
 }
 
 // dy with step - 1 zeros after each element along the axis.

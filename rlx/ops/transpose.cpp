@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/view_elements.h"
 #include "rlx/ops/views.h"
 
 namespace rlx {
@@ -49,6 +50,15 @@ std::optional<Layout> view(const ViewSite& site) {
   return tidy({site.input.offset, permuted(site.input.strides, order)}, site.result.shape);
 }
 
+std::optional<HostValue> symbolic(const InferSite& site) {
+  if (!site.has_host(0)) return std::nullopt;
+  const HostValue& x = site.host(0);
+  const Ints order = order_of(site.attrs, site.in(0));
+  const Layout rows = Layout::row_major(Dims(x.shape));
+  return elements_of_view(x, {rows.offset, permuted(rows.strides, order)},
+                          permuted(x.shape, order));
+}
+
 Gradients gradient(const GradientSite& site) {
   const Ints order = order_of(site.attrs(), site.in(0).type());
   Ints inverse(order.size());
@@ -69,6 +79,7 @@ const OpDef& transpose_op() {
       .lower = copy_of_view,
       .gradient = gradient,
       .view = view,
+      .symbolic = symbolic,
       .onnx = "Transpose",
   };
   return op;

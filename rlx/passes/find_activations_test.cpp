@@ -1,3 +1,5 @@
+#include <ctime>
+
 #include "rlx/ops/ops_activation.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_math.h"
@@ -141,6 +143,19 @@ TEST(FindActivations, AConstantThatMakesTheResultLargerIsKept) {
   const Value one = graph.constant(Tensor::of(DType::f32, {2, 1}, {1, 1}));
   graph.output("y", scalar(x, 0.5) * x * (one + erf(times(x, 0.70710678))));
   EXPECT_EQ(ops_after(find_activations, graph), OpNames("mul erf add mul mul"));
+}
+
+// Each has one operand twice: 2^200 ways through them.
+TEST(FindActivations, WhatIsAddedToItselfAgainAndAgainIsTakenApartInFewWays) {
+  for (const bool multiplied : {false, true}) {
+    const std::clock_t before = std::clock();
+    Graph graph;
+    Value x = graph.input("x", f32({3}));
+    for (int i = 0; i < 200; ++i) x = multiplied ? x * x : x + x;
+    graph.output("y", x);
+    for (const Pass* pass : pass_pipeline()) pass->run(graph);
+    EXPECT_LT(std::clock() - before, 10 * CLOCKS_PER_SEC);
+  }
 }
 
 }  // namespace

@@ -28,6 +28,14 @@ bool adds_up(const Node& node) {
   return node.op->name == "sum" || node.op->name == "cumsum" || node.op->name == "matmul";
 }
 
+// Ops whose result has elements of their first operand, or of all for concat.
+bool picks(const Node& node) {
+  const std::string& op = node.op->name;
+  return op == "gather" || op == "slice" || op == "concat" || op == "reshape" || op == "squeeze" ||
+         op == "unsqueeze" || op == "transpose" || op == "expand" || op == "reduce_max" ||
+         op == "reduce_min";
+}
+
 class Fitting {
  public:
   Fitting(const Graph& graph, const DeviceTraits& traits, bool is_body)
@@ -69,6 +77,23 @@ class Fitting {
            std::all_of(node.inputs.begin(), node.inputs.end(),
                        [&](const Value& input) { return !is_i64(input) || fits(input); });
   }
+  // Has it one word on the device: because it fits, or because what a body is given and what is
+  // picked of it have no more, and a run fails where an element does not fit?
+  bool is_one_word(const Value& value, int depth = 0) const {
+    constexpr int kDeepest = 8;
+    if (depth > kDeepest) return false;
+    if (fits(value)) return true;
+    const Node& node = value.producer();
+    if (is_wide(value) || node.host_values[static_cast<size_t>(value.result)]) return false;
+    if (is_input(node)) return is_body_;
+    if (!picks(node)) return false;
+    const size_t elements = node.op->name == "concat" ? node.inputs.size() : 1;
+    return std::all_of(node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(elements),
+                       [&](const Value& input) {
+                         // What reads two words and cannot gets one.
+                         return is_wide(input) || is_one_word(input, depth + 1);
+                       });
+  }
   bool is_wide(const Value& value) const { return words_.count(key(value)) > 0; }
   // Of an input of any size that nothing but arithmetic reads.
   bool may_enter(const Value& value) const {
@@ -81,7 +106,7 @@ class Fitting {
   std::optional<Value> in_words_or_one(const Value& old, const Value& now) {
     if (!is_i64(old)) return now;  // a condition
     if (const auto found = words_.find(key(old)); found != words_.end()) return found->second;
-    if (fits(old)) return now;
+    if (is_one_word(old)) return now;
     if (is_constant(old.producer()))
       return constant_beside(now, image::words_of(*tensor_of(old.producer())));
     if (may_enter(old)) return words_[key(old)] = words_enter(now);

@@ -98,7 +98,7 @@ class Search {
       case Kind::sum:
         break;
     }
-    return unfold(part, {{value, 1}}, {}, part.kind == Kind::product ? 1 : 0, with,
+    return unfold(part, {{{value, 1}}, {}, part.kind == Kind::product ? 1.0 : 0.0}, with,
                   [&](Match& found) { return taken(next, found, match); });
   }
 
@@ -154,35 +154,45 @@ class Search {
     });
   }
 
-  // Takes a product or sum apart, as far as the pattern needs: `open` may still be taken apart,
-  // `leaves` stay.
-  bool unfold(const Part& part, std::vector<Leaf> open, const std::vector<Leaf>& leaves,
-              double number, Match& match, const Next& next) const {
-    constexpr size_t kRepeats = 3;  // x * x * x is one factor
-    if (open.size() + leaves.size() > part.terms.size() + kRepeats) return false;
-    if (open.empty()) return all_fit(part, leaves, number, match, next);
-    const Leaf leaf = open.back();
-    open.pop_back();
+  // A product or sum, taken apart: `open` may be taken further, `leaves` stay.
+  struct Unfolded {
+    std::vector<Leaf> open, leaves;
+    double number;
+    size_t kept = 0;   // how many leaves there were before equal ones became one
+    size_t nodes = 0;  // that were taken apart
+  };
+  // As far as the pattern needs. Repeated leaves count each time: of a value that is added to
+  // itself again and again there would be more ways than can be tried.
+  bool unfold(const Part& part, Unfolded apart, Match& match, const Next& next) const {
+    constexpr size_t kRepeats = 3;     // x * x * x is one factor
+    constexpr size_t kMostNodes = 32;  // most have two operands, some one
+    if (apart.open.size() + apart.kept > part.terms.size() + kRepeats || apart.nodes > kMostNodes)
+      return false;
+    if (apart.open.empty()) return all_fit(part, apart.leaves, apart.number, match, next);
+    const Leaf leaf = apart.open.back();
+    apart.open.pop_back();
     const bool is_product = part.kind == Kind::product;
-    if (const auto constant = number_of(leaf.value); constant && is_float(leaf.value.dtype()))
-      return unfold(
-          part, std::move(open), leaves,
-          is_product ? number * std::pow(*constant, leaf.times) : number + *constant * leaf.times,
-          match, next);
+    if (const auto constant = number_of(leaf.value); constant && is_float(leaf.value.dtype())) {
+      is_product ? apart.number *= std::pow(*constant, leaf.times)
+                 : apart.number += *constant * leaf.times;
+      return unfold(part, std::move(apart), match, next);
+    }
     double sign = 1;
-    if (const auto parts = apart(leaf, is_product, sign)) {
-      std::vector<Leaf> more = open;
-      more.insert(more.end(), parts->begin(), parts->end());
+    if (const auto parts = operands_of(leaf, is_product, sign)) {
+      Unfolded more = apart;
+      more.open.insert(more.open.end(), parts->begin(), parts->end());
+      more.number *= sign;
+      ++more.nodes;
       Match with = match;
       if (std::find(with.nodes.begin(), with.nodes.end(), leaf.value.node) == with.nodes.end())
         with.nodes.push_back(leaf.value.node);
-      if (unfold(part, std::move(more), leaves, number * sign, with,
+      if (unfold(part, std::move(more), with,
                  [&](Match& found) { return taken(next, found, match); }))
         return true;
     }
-    std::vector<Leaf> with_leaf = leaves;
-    add_leaf(with_leaf, leaf);
-    return unfold(part, std::move(open), with_leaf, number, match, next);
+    add_leaf(apart.leaves, leaf);
+    ++apart.kept;
+    return unfold(part, std::move(apart), match, next);
   }
 
   static void add_leaf(std::vector<Leaf>& leaves, const Leaf& leaf) {
@@ -194,7 +204,8 @@ class Search {
     leaves.push_back(leaf);
   }
 
-  static std::optional<std::vector<Leaf>> apart(const Leaf& leaf, bool is_product, double& sign) {
+  static std::optional<std::vector<Leaf>> operands_of(const Leaf& leaf, bool is_product,
+                                                      double& sign) {
     const Node& node = leaf.value.producer();
     const double times = leaf.times;
     const Values& in = node.inputs;

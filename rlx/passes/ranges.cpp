@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "rlx/ops/views.h"
 
@@ -87,7 +88,9 @@ Range quotient(const Site& s) {
 Range modulus(const Site& s) {  // with the sign of y
   const Range x = s.x(), y = s.y();
   const double most = is_integer(s.dtype()) ? farthest(y) - 1 : farthest(y);
-  if (y.low > 0) return {0, x.low >= 0 ? std::min(x.high, most) : most};
+  const bool by_zero_is_zero = is_integer(s.dtype());
+  if (y.low > 0 || (by_zero_is_zero && y.low == 0))
+    return {0, std::max(x.low >= 0 ? std::min(x.high, most) : most, 0.0)};
   return {-std::max(most, 0.0), std::max(most, 0.0)};
 }
 Range remainder(const Site& s) {  // with the sign of x
@@ -292,6 +295,14 @@ bool is_read_on_device(const Graph& graph, const std::vector<std::vector<int>>& 
   return false;
 }
 
+// Has the result no elements but those of the first operand, as far as it tells of integers?
+bool passes_on(const Node& node) {
+  static const std::set<std::string> kOps{"gather",  "cast",      "slice",     "reshape",
+                                          "squeeze", "unsqueeze", "transpose", "expand"};
+  return kOps.count(node.op->name) != 0 && is_integer(node.inputs[0].dtype()) &&
+         node.types[0].dtype == node.inputs[0].dtype();
+}
+
 Range range_of(const Tensor& tensor) {
   if (tensor.dtype() == DType::c64 || tensor.count() == 0) return {0, 0};
   Range range{kInfinite, -kInfinite};
@@ -343,12 +354,22 @@ Ranges::Ranges(const Graph& graph, const DeviceTraits& traits, bool is_body) {
           const bool is_extent = std::none_of(names.begin(), names.end(), [](const auto& name) {
             return name.find('.') != std::string::npos;
           });
-          const Interval each = is_extent ? element.range(symbols) : Interval{INT64_MIN, INT64_MAX};
+          SymbolRanges known = symbols;  // an element may be any number
+          if (!is_extent)
+            for (const std::string& name : names)
+              if (name.find('.') != std::string::npos) known[name] = {-kUnbounded, kUnbounded};
+          const Interval each = element.range(known);
           const bool single = is_extent && element.symbol().has_value();
           all = hull(all, {static_cast<double>(each.low),
                            single ? most(element) : static_cast<double>(each.high)});
         }
         if (all.low <= all.high) range = all;
+        // An expression says less than what it is made of: an extent, whatever it mentions.
+        const Range also = node.op->name == "shape_of" ? Range{0, longest}
+                           : passes_on(node)           ? of(node.inputs[0])
+                                                       : range;
+        range = {std::max(range.low, also.low), std::min(range.high, also.high)};
+        if (range.low > range.high) range = also;
       } else if (rule != rules().end() && r == 0) {
         const std::function<Range(size_t)> operand = [&](size_t i) {
           return node.inputs[i].present() ? of(node.inputs[i]) : Range{0, 0};

@@ -54,7 +54,10 @@ void prepare_with(const Device& device, const Image& image, image::Implementatio
 
 void prepare_async(const Device& device, const Image& image, const OpSet& ops,
                    int64_t memory_budget, Receive<Program> done) {
-  prepare_with(device, image, implementations_of(ops), memory_budget, std::move(done));
+  // The image may be from a file: what was compiled here needs no checks.
+  image::Implementations implementations = implementations_of(ops);
+  implementations.merge(call_checks(ops));
+  prepare_with(device, image, std::move(implementations), memory_budget, std::move(done));
 }
 
 Program prepare(const Device& device, const Image& image, const OpSet& ops, int64_t memory_budget) {

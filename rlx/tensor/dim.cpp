@@ -224,6 +224,30 @@ Dim operator+(const Dim& a, const Dim& b) {
   Dim sum = a;
   sum.constant_ = checked_add(sum.constant_, b.constant_);
   for (const Dim::Term& term : b.terms_) sum.add_term(term);
+  // max(x - n, 0) + min(n, x) is x: what is cut off one end and joined again at the other.
+  const auto single = [](const Dim::Term& term, Dim::Function which) -> const Dim::Atom* {
+    const Dim::Atom* atom = term.factors.size() == 1 ? term.factors[0].get() : nullptr;
+    return atom && atom->function == which ? atom : nullptr;
+  };
+  for (const Dim::Term& high : sum.terms_) {
+    const Dim::Atom* rest = single(high, Dim::Function::max);
+    if (!rest || (!rest->a.is(0) && !rest->b.is(0))) continue;
+    const Dim& behind = rest->a.is(0) ? rest->b : rest->a;
+    for (const Dim::Term& low : sum.terms_) {
+      const Dim::Atom* cut = single(low, Dim::Function::min);
+      if (!cut || low.coefficient != high.coefficient) continue;
+      const bool fits = cut->a - cut->b == behind || cut->b - cut->a == behind;
+      if (!fits) continue;
+      const Dim whole = cut->a - cut->b == behind ? cut->a : cut->b;
+      const Dim::Term gone[] = {high, low};
+      Dim others = sum;
+      for (Dim::Term term : gone) {
+        term.coefficient = -term.coefficient;
+        others.add_term(std::move(term));
+      }
+      return others + whole * Dim(gone[0].coefficient);
+    }
+  }
   sum.check_parts();
   return sum;
 }
@@ -278,6 +302,21 @@ Dim floor_div(const Dim& a, const Dim& b) {
   if (a.is_number() && b.is_number() && b.constant_ != 0)
     return floor_div_number(a.constant_, b.constant_);
   if (a == b) return 1;
+  const auto is_multiple = [&](const Dim& dim) {  // whatever the symbols are
+    return dim.constant_ % b.constant_ == 0 &&
+           std::all_of(dim.terms_.begin(), dim.terms_.end(),
+                       [&](const Dim::Term& term) { return term.coefficient % b.constant_ == 0; });
+  };
+  if (b.is_number() && b.constant_ > 0)  // z + mod(-z, b) is z rounded up to a multiple of b
+    for (const Dim::Term& term : a.terms_) {
+      if (term.coefficient != 1 || term.factors.size() != 1) continue;
+      const Dim::Atom& atom = *term.factors[0];
+      if (atom.function != Dim::Function::mod || !(atom.b == b)) continue;
+      Dim rest = a;  // and up to b - 1 more changes nothing
+      rest.add_term({-1, term.factors});
+      rest.constant_ -= mod_number(rest.constant_ + atom.a.constant_, b.constant_);
+      if (is_multiple(rest + atom.a)) return floor_div(rest + b - 1, b);
+    }
   if (b.is_number() && b.constant_ > 0) {  // what divides evenly leaves the fraction
     Dim whole, rest(mod(Dim(a.constant_), b));
     whole.constant_ = floor_div_number(a.constant_, b.constant_);
@@ -298,6 +337,19 @@ Dim mod(const Dim& a, const Dim& b) {
   if (a.is_number() && b.is_number() && b.constant_ != 0)
     return mod_number(a.constant_, b.constant_);
   if (a == b) return 0;
+  if (b.is_number() && b.constant_ > 0) {
+    // Multiples of b say nothing, and mod(x, b) no more than x.
+    Dim rest(mod_number(a.constant_, b.constant_));
+    for (const Dim::Term& term : a.terms_) {
+      if (term.coefficient % b.constant_ == 0) continue;
+      const Dim::Atom* atom = term.factors.size() == 1 ? term.factors[0].get() : nullptr;
+      if (atom && atom->function == Dim::Function::mod && atom->b == b)
+        rest = rest + atom->a * Dim(term.coefficient);
+      else
+        rest.add_term(term);
+    }
+    if (!(rest == a)) return mod(rest, b);
+  }
   return Dim::of_atom(Dim::Function::mod, "mod", a, b);
 }
 

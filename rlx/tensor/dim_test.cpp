@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "rlx/base/error.h"
@@ -31,6 +32,40 @@ TEST(Dim, DivisionTakesOutWhatDividesEvenly) {
   EXPECT_EQ(floor_div(n * Dim(4) + 1, 4), n);
   EXPECT_EQ(ceil_div(Dim(10), 4), Dim(3));
   EXPECT_EQ(floor_div(Dim(-7), 2), Dim(-4));
+}
+
+// As exporters write pads to a multiple, and a roll.
+TEST(Dim, WhatIsPaddedToAMultipleDividesEvenly) {
+  const Dim h = floor_div(Dim("h"), 4), pad = mod(Dim(7) - mod(h, 7), 7);
+  EXPECT_EQ(pad, mod(Dim(0) - h, 7));
+  EXPECT_EQ(floor_div(h + pad, 7), ceil_div(h, 7));
+  EXPECT_EQ(floor_div(h + mod(h, 2), 2), ceil_div(h, 2));
+  EXPECT_EQ(floor_div(h + mod(h, 2) + 1, 2), ceil_div(h, 2));  // every second from the first on
+  EXPECT_EQ(mod(mod(h, 7) + 14 * h + 9, 7), mod(h + 2, 7));
+  EXPECT_NE(floor_div(h + mod(h, 3), 3), ceil_div(h, 3));
+  for (int64_t n = 0; n < 90; ++n) {
+    const SymbolValues symbols{{"h", n}};
+    const int64_t at = n / 4, rest = (7 - at % 7) % 7;
+    EXPECT_EQ(pad.value(symbols), rest);
+    EXPECT_EQ(floor_div(h + pad, 7).value(symbols), (at + rest) / 7);
+    EXPECT_EQ(floor_div(h + mod(h, 2) + 1, 2).value(symbols), (at + at % 2 + 1) / 2);
+    EXPECT_EQ(floor_div(h + mod(h, 3), 3).value(symbols), (at + at % 3) / 3);
+    EXPECT_EQ(mod(Dim(3) * h - mod(h, 7) + 1, 7).value(symbols), (2 * at + 1) % 7);
+  }
+}
+
+TEST(Dim, WhatIsCutOffAndJoinedAgainIsWhole) {
+  const Dim h = floor_div(Dim("h"), 4) + 1;
+  EXPECT_EQ(max(h - 3, 0) + min(h, 3), h);
+  EXPECT_EQ(min(3, h) * Dim(2) + Dim(5) + max(0, h - 3) * Dim(2), h * Dim(2) + 5);
+  EXPECT_NE(max(h - 3, 0) + min(h, 4), h);
+  EXPECT_NE(max(h - 3, 0) * Dim(2) + min(h, 3), h * Dim(2));
+  for (int64_t n = 0; n < 30; ++n) {
+    const SymbolValues symbols{{"h", n}};
+    const int64_t at = n / 4 + 1;
+    EXPECT_EQ((max(h - 3, 0) + min(h, 4)).value(symbols),
+              std::max<int64_t>(at - 3, 0) + std::min<int64_t>(at, 4));
+  }
 }
 
 TEST(Dim, ValuesFollowTheBinding) {

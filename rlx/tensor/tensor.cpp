@@ -100,6 +100,7 @@ Tensor::Tensor(DType dtype, Shape shape, Shared<Storage> storage, size_t offset)
       count_(rlx::count(shape_)),
       offset_(offset),
       storage_(std::move(storage)) {
+  require(count_ >= 0, "a tensor cannot have shape ", shape_);
   const size_t bytes = static_cast<size_t>((Dim(count_) * Dim(bytes_of(dtype))).number());
   require(offset <= storage_->bytes().size() && bytes <= storage_->bytes().size() - offset,
           "a tensor ", TensorType{dtype, shape_}, " needs ", bytes, " bytes, there are ",

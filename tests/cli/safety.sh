@@ -66,6 +66,10 @@ onnx '\x1b' >escape.onnx
 claim "a name does not reach the terminal's controls" 0 '\\x1b' "!$(printf '\033')" -- run escape.onnx --device cpu
 claim "nor in a message" 1 '\\x1b' "!$(printf '\033')" -- run escape.onnx --device cpu --output "$(printf 'z\033[2J')"
 
+printf 'rlx 1\n%%0 = input @"x" : f32[2, 2]\n%%1 = transpose %%0 order=[%s0] : f32[2, 2]\noutput "y" %%1\n' "$(seq -s, 0 9000)," >long.rlx
+claim "a message is no longer than a screen" 1 'characters \.\.\.' -- run long.rlx --device cpu
+holds "whatever a file has in it" test "$(wc -c <err.txt)" -lt 6000
+
 # Streams that are not there: what is opened next must not become them.
 holds "a closed output is told, and nothing else is written to" bash -c "! '$rlx' devices >&- 2>err.txt && grep -q 'could not be written' err.txt"
 holds "a closed error stream does no harm" bash -c "'$rlx' run double.rlx --bind n=1 --device cpu 2>&- <&-"

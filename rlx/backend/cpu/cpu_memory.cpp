@@ -98,10 +98,15 @@ Tensor CpuMemory::target(ValueId v, const image::Cells& cells) {
   if (image_.values[size_t(value.place)].kind == Kind::state)
     return values_[size_t(value.place)].reshaped(std::move(shape));
   const int slot = in_once_ ? -1 : plan_->slot_of[size_t(v)];
-  if (slot >= 0)
-    return {value.dtype, std::move(shape), arena_,
-            static_cast<size_t>(offsets_[size_t(slot)] + plan_->offset_of[size_t(v)])};
-  return {value.dtype, std::move(shape)};
+  if (slot < 0) return {value.dtype, std::move(shape)};
+  const int64_t offset = plan_->offset_of[size_t(v)];
+  Tensor tensor(value.dtype, std::move(shape), arena_,
+                static_cast<size_t>(offsets_[size_t(slot)] + offset));
+  const int64_t room = plan_->slot_bytes[size_t(slot)] - offset;
+  if (static_cast<int64_t>(tensor.bytes().size()) > room)
+    fail(ErrorKind::invalid_model, "image: '", value.name, "' is ", tensor.type(), " in ", room,
+         " bytes");
+  return tensor;
 }
 
 void CpuMemory::keep(ValueId v, const Tensor& result, const image::Cells& cells) {

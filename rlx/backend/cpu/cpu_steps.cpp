@@ -197,6 +197,8 @@ bool CpuSteps::run_copy(const image::Copy& copy, Ready& ready, const image::Cell
   Tensor& target = memory_.value(to);
   if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data()))
     return false;
+  require(views || source.bytes().size() >= target.bytes().size(), "image: a copy of ",
+          source.type(), " to ", target.type());
   std::byte* bytes = target.mutable_bytes().data();
   if (views)
     detail::run_copy(*engine_, ready.copy, source.bytes().data() + ready.copy_from,
@@ -220,6 +222,12 @@ void CpuSteps::make_strided(const image::Copy& copy, const image::Cells& cells,
   const auto begin = [&](const image::Operand& operand) {
     return operand.offset == image::kNone ? 0 : cells.at(operand.offset) * bytes_of(dtype);
   };
+  const auto check = [&](const image::Operand& operand) {
+    image::check_view(shape, operand.offset == image::kNone ? 0 : cells.at(operand.offset),
+                      strides(operand), memory_.value(operand.value).count());
+  };
+  check(copy.source);
+  check(copy.target);
   ready.copy = make_copy(shape, strides(copy.source), strides(copy.target), dtype);
   ready.copy_from = begin(copy.source);
   ready.copy_to = begin(copy.target);

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "rlx/import/onnx/repeats.h"
 #include "rlx/ops/ops_core.h"
 
 namespace rlx::onnx {
@@ -116,6 +117,7 @@ AppendingBody without_appends(const Graph& body) {
 }
 
 Value stacked(const NodeSite& site, const Item& sequence) {
+  if (sequence.repeats) site.fail_node("the elements of the sequence differ in their extents");
   if (sequence.rows) return sequence.rows;
   if (!sequence.sequence || sequence.sequence.size() == 0)
     site.fail_node("needs a sequence that is not empty");
@@ -149,14 +151,20 @@ Value joined_rows(Value rows, int64_t axis, bool new_axis) {
   return reshape(moved, shape);
 }
 
-Item appended(const NodeSite& site, const Item& initial, Value rows, const Append& append) {
+Item appended(const NodeSite& site, const Item& initial, const AppendedRows& rows,
+              const Append& append) {
   Item item;
   if (append.is_sequence) {
     const bool is_empty = initial.sequence && initial.sequence.size() == 0;
-    item.rows = is_empty ? rows : concat({stacked(site, initial), rows}, 0);
+    if (rows.repeats && !is_empty)
+      site.fail_node("the elements of the sequence differ in their extents");
+    item.rows = is_empty ? rows.rows : concat({stacked(site, initial), rows.rows}, 0);
+    item.repeats = rows.repeats;
+    item.repeats_along = rows.repeats_along;
     return item;
   }
-  const Value more = joined_rows(rows, append.axis, false);
+  Value more = joined_rows(rows.rows, append.axis, false);
+  if (rows.repeats) more = repeated(more, rows.repeats, append.axis);
   const int64_t rank = static_cast<int64_t>(more.shape().size());
   const auto at = static_cast<size_t>(from_start(append.axis, rank));
   const bool is_empty = initial.value && initial.value.shape().size() == more.shape().size() &&

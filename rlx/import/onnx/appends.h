@@ -12,6 +12,12 @@ struct Append {
   bool is_sequence = false;  // by SequenceInsert; else by Concat
   int64_t axis = 0;          // of Concat
 };
+// What a loop appended, stacked.
+struct AppendedRows {
+  Value rows;
+  Value repeats = {};  // as in Item
+  int64_t repeats_along = 0;
+};
 
 struct AppendingBody {
   Graph body;                   // of a Loop, without the values that grow
@@ -24,6 +30,7 @@ Value stacked(const NodeSite& site, const Item& sequence);
 // Rows joined along an axis of theirs, or along a new one.
 Value joined_rows(Value rows, int64_t axis, bool new_axis);
 // What a value is that started as `initial` when so many rows were appended.
-Item appended(const NodeSite& site, const Item& initial, Value rows, const Append& append);
+Item appended(const NodeSite& site, const Item& initial, const AppendedRows& rows,
+              const Append& append);
 
 }  // namespace rlx::onnx

@@ -50,8 +50,18 @@ class Importer {
     Scope scope;
     Symbols symbols;
     add_initializers(model_.graph, graph, scope, options_.initializers);
-    for (const ValueInfo& input : model_.graph.inputs)
+    std::set<std::string> given;
+    for (const ValueInfo& input : model_.graph.inputs) {
+      if (!given.insert(input.name).second)
+        fail(ErrorKind::invalid_model, "there are two inputs '", input.name, "'");
       add_input(input, options_, graph, scope, symbols);
+    }
+    for (const auto& [name, item] : scope.items) given.insert(name);
+    for (const Node& node : model_.graph.nodes)
+      for (const std::string& name : node.outputs)
+        if (given.count(name))
+          fail(ErrorKind::invalid_model, "'", name,
+               "' is an input or an initializer, and made by a node");
     convert_nodes(model_.graph.nodes, model_.opsets, graph, scope);
     for (const ValueInfo& output : model_.graph.outputs) add_output(output.name, graph, scope);
     graph.data()->most_nodes = SIZE_MAX;  // from now on it is its user's
@@ -334,6 +344,10 @@ class Importer {
       } else if (item->rows) {
         captured.push_back(item->rows);
         scope.items[name].rows = graph.input("outer." + name, dims(item->rows.type()));
+        if (!item->repeats) continue;
+        captured.push_back(item->repeats);
+        scope.items[name].repeats = graph.input("repeats." + name, dims(item->repeats.type()));
+        scope.items[name].repeats_along = item->repeats_along;
       } else if (item->sequence) {
         scope.items[name] = captured_sequence(name, item->sequence, graph, dims, captured);
       } else {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "rlx/import/onnx/appends.h"
+#include "rlx/import/onnx/repeats.h"
 #include "rlx/import/onnx/site.h"
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/ops_core.h"
@@ -208,23 +209,39 @@ Items loop_operator(Site site) {
   for (size_t k = appending.appends.size(); k-- > 0;)
     plain.inputs.erase(plain.inputs.begin() +
                        static_cast<int64_t>(2 + appending.appends[k].carried));
+  // The axis of each row that repeats an element: how often is a further output then.
+  std::vector<std::optional<int64_t>> repeats(appending.appends.size());
+  size_t counts = 0;
   const auto finish = [&](rlx::Graph& made) {
     std::vector<GraphOutput>& outputs = made.data()->outputs;
     const size_t first = outputs.size() - appending.appends.size();
     for (size_t i = 0; i < appending.appends.size(); ++i) {
       const Append& append = appending.appends[i];
       const Item& initial = site.inputs.at(2 + append.carried);
+      if (const auto row = repeated_row(outputs[first + i].value);
+          row && (append.is_sequence || append.axis == row->axis)) {
+        repeats[i] = row->axis;
+        outputs[first + i].value = row->element;
+        made.output(text("count of ", outputs[first + i].name), row->count);
+        ++counts;
+      }
       if (!append.is_sequence && initial.value)
         give_extents(outputs[first + i].value, initial.value.shape(), append.axis);
     }
   };
   Items results = loop_of(plain, appending.body, finish);
-  const size_t first = results.size() - appending.appends.size();
-  const Values rows = [&] {
-    Values values;
-    for (size_t i = first; i < results.size(); ++i) values.push_back(tensor_in(site, results[i]));
-    return values;
-  }();
+  if (results.size() + 1 == appending.body.outputs.size()) {  // it was unrolled
+    repeats.assign(repeats.size(), std::nullopt);
+    counts = 0;
+  }
+  const size_t first = results.size() - appending.appends.size() - counts;
+  std::vector<AppendedRows> rows;
+  size_t next = results.size() - counts;
+  for (size_t i = 0; i < repeats.size(); ++i) {
+    rows.push_back({tensor_in(site, results[first + i])});
+    if (repeats[i]) rows.back().repeats = results[next++].value;
+    rows.back().repeats_along = repeats[i].value_or(0);
+  }
   results.resize(first);
   for (size_t i = 0; i < rows.size(); ++i) {
     const Append& append = appending.appends[i];

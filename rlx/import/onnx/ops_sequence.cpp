@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/import/onnx/appends.h"
+#include "rlx/import/onnx/repeats.h"
 #include "rlx/import/onnx/site.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_random.h"
@@ -26,6 +27,11 @@ using Recurrent = Values (*)(Value, Value, Value, const RecurrentOptions&);
 
 template <Recurrent kNet, bool kCell>
 Items recurrent(Site site) {
+  const Dims& r = site.in(2).shape();
+  if (site.attribute("hidden_size") && r.size() == 3 && r[2].is_number() &&
+      !r[2].is(site.integer("hidden_size")))
+    site.fail_node("hidden_size is ", site.integer("hidden_size"), ", and R is ",
+                   site.in(2).type());
   RecurrentOptions options;
   options.bias = site.maybe(3);
   options.sequence_lens = site.maybe(4);
@@ -95,7 +101,8 @@ Items sequence_at(Site site) {
 }
 Items sequence_insert(Site site) {
   if (site.has(0) && site.inputs[0].rows && !site.has(2))
-    return {sequence_of_rows(concat({site.inputs[0].rows, unsqueeze(site.in(1), {0})}, 0))};
+    return {
+        sequence_of_rows(concat({stacked(site, site.inputs[0]), unsqueeze(site.in(1), {0})}, 0))};
   const Sequence& items = site.sequence(0);
   const size_t at =
       site.has(2) ? static_cast<size_t>(position_of(site, 2, items.size(), true)) : items.size();
@@ -126,7 +133,14 @@ Items concat_from_sequence(Site site) {
   Values parts;
   const int64_t axis = site.integer("axis");
   const bool new_axis = site.flag("new_axis");
-  if (site.has(0) && site.inputs[0].rows) return {joined_rows(site.inputs[0].rows, axis, new_axis)};
+  if (site.has(0) && site.inputs[0].rows) {
+    const Item& item = site.inputs[0];
+    const int64_t last = rank(item.rows.type()) - 1;  // of the elements
+    const bool fits = !new_axis && (axis < 0 ? axis + last : axis) == item.repeats_along;
+    const Value rows =
+        joined_rows(item.repeats && fits ? item.rows : stacked(site, item), axis, new_axis);
+    return {item.repeats ? repeated(rows, item.repeats, axis) : rows};
+  }
   const Sequence& items = site.sequence(0);
   for (size_t k = 0; k < items.size(); ++k) {
     const Value part = tensor_in(site, items.at(k));
@@ -142,6 +156,14 @@ Value rows_along(Value x, int64_t axis) {
   return transpose(x, order);
 }
 
+// Are they all 1? However many there are: ConstantOfShape repeats one number.
+bool are_ones(Value lengths) {
+  const rlx::Node& node = lengths.producer();
+  const Value source = node.op->name == "expand" ? node.inputs[0] : lengths;
+  const auto known = known_numbers(source);
+  return known && std::all_of(known->begin(), known->end(), [](int64_t n) { return n == 1; });
+}
+
 Items split_to_sequence(Site site) {
   const Value x = site.in(0);
   const int64_t axis = site.integer("axis", 0);
@@ -149,7 +171,7 @@ Items split_to_sequence(Site site) {
   const Dim& length = x.shape().at(static_cast<size_t>(positive));
   const bool counts = !site.has(1) || site.in(1).shape().empty();
   const bool squeezes = !site.has(1) && !site.flag("keepdims", true);
-  const bool singles = !site.has(1) || (counts && site.maybe_ints(1) == Ints{1});
+  const bool singles = !site.has(1) || ((counts || !site.maybe_ints(1)) && are_ones(site.in(1)));
   if (singles && !length.is_number()) {
     const Value rows = rows_along(x, positive);
     return {sequence_of_rows(squeezes ? rows : unsqueeze(rows, {positive + 1}))};

@@ -102,11 +102,27 @@ Items transpose_operator(Site site) {
   return {transpose(x, order)};
 }
 Items flatten_operator(Site site) { return {flatten(site.in(0), site.integer("axis", 1))}; }
+bool are_all(Value value, int64_t number) {
+  const auto known = known_numbers(value);
+  return known && std::all_of(known->begin(), known->end(), [&](int64_t n) { return n == number; });
+}
+
+// PyTorch writes ones for each -1 of a shape in front of Expand. For expand -1 keeps what there is,
+// which is the same, and its elements are known where those of the shape are.
+Value without_ones(Value shape) {
+  const rlx::Node& where = shape.producer();
+  if (where.op->name != "where") return shape;
+  const rlx::Node& equal = where.inputs[0].producer();
+  const bool is_default = equal.op->name == "eq" && equal.inputs[0] == where.inputs[2] &&
+                          are_all(equal.inputs[1], -1) && are_all(where.inputs[1], 1);
+  return is_default ? where.inputs[2] : shape;
+}
+
 Items expand_operator(Site site) {
   const Value x = site.in(0);
   const Value wanted = site.in(1);
   const auto& host = wanted.producer().host_values[static_cast<size_t>(wanted.result)];
-  if (!host && !site.maybe_ints(1)) return {expand(x, wanted)};
+  if (!host && !site.maybe_ints(1)) return {expand(x, without_ones(wanted))};
   // Both sides broadcast: a dim of the target may be 1 where x's is not.
   Dims target = site.known_dims(1);
   const Dims& own = x.shape();

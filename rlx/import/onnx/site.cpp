@@ -63,35 +63,55 @@ Values NodeSite::all_inputs(size_t from) const {
   return values;
 }
 
+namespace {
+
+// As AttributeProto numbers them.
+enum class AttributeType { none, real, integer, string, tensor, graph, reals, integers, strings };
+
+// The attribute, which is of this type where it says of which it is: the numbers of another would
+// be read as none.
+const Attribute* found_as(const NodeSite& site, std::string_view name, AttributeType type) {
+  constexpr const char* kNames[] = {"",      "float",  "int",  "string", "tensor",
+                                    "graph", "floats", "ints", "strings"};
+  const Attribute* found = site.node.find(name);
+  if (!found || found->type == 0 || found->type == static_cast<int>(type)) return found;
+  const bool is_known = found->type > 0 && static_cast<size_t>(found->type) < std::size(kNames);
+  site.fail_node("attribute '", name, "' is of type ",
+                 is_known ? kNames[found->type] : text(found->type), ", not ",
+                 kNames[static_cast<size_t>(type)]);
+}
+
+}  // namespace
+
 int64_t NodeSite::integer(std::string_view name, int64_t otherwise) const {
-  const Attribute* found = node.find(name);
+  const Attribute* found = found_as(*this, name, AttributeType::integer);
   return found ? found->i : otherwise;
 }
 int64_t NodeSite::integer(std::string_view name) const {
   if (!node.find(name)) fail_node("attribute '", name, "' is missing");
-  return node.find(name)->i;
+  return integer(name, 0);
 }
 bool NodeSite::flag(std::string_view name, bool otherwise) const {
   return integer(name, otherwise ? 1 : 0) != 0;
 }
 double NodeSite::real(std::string_view name, double otherwise) const {
-  const Attribute* found = node.find(name);
+  const Attribute* found = found_as(*this, name, AttributeType::real);
   return found ? found->f : otherwise;
 }
 std::string NodeSite::string(std::string_view name, const std::string& otherwise) const {
-  const Attribute* found = node.find(name);
+  const Attribute* found = found_as(*this, name, AttributeType::string);
   return found ? found->s : otherwise;
 }
 Ints NodeSite::ints(std::string_view name, const Ints& otherwise) const {
-  const Attribute* found = node.find(name);
+  const Attribute* found = found_as(*this, name, AttributeType::integers);
   return found ? Ints(found->ints.begin(), found->ints.end()) : otherwise;
 }
 Floats NodeSite::floats(std::string_view name, const Floats& otherwise) const {
-  const Attribute* found = node.find(name);
+  const Attribute* found = found_as(*this, name, AttributeType::reals);
   return found ? Floats(found->floats.begin(), found->floats.end()) : otherwise;
 }
 Strings NodeSite::strings(std::string_view name) const {
-  const Attribute* found = node.find(name);
+  const Attribute* found = found_as(*this, name, AttributeType::strings);
   return found ? Strings(found->strings.begin(), found->strings.end()) : Strings{};
 }
 const Graph& NodeSite::body(std::string_view name) const {

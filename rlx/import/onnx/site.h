@@ -47,8 +47,10 @@ struct Item {
   // The elements of a sequence that have one type, as rows: then only a run may know how many
   // there are.
   Value rows = {};
-  Value text = {};       // of strings, their bytes: few operators know what to do with it
-  bool is_none = false;  // an optional without an element
+  Value repeats = {};         // how often each row is there, one behind the other; else once
+  int64_t repeats_along = 0;  // the axis of a row
+  Value text = {};            // of strings, their bytes: few operators know what to do with it
+  bool is_none = false;       // an optional without an element
 
   Item() = default;
   Item(Value v) : value(v) {}  // NOLINT(google-explicit-constructor): most items are tensors

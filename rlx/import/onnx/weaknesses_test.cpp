@@ -76,6 +76,30 @@ TEST(OnnxWeaknesses, ElementsOfAnotherType) {
     EXPECT_NE(said_of_tensor(tensor<float>("w", type, {1}, {1})), "") << type;
 }
 
+// An attribute says of which type it is; the list of another type would be read as empty.
+TEST(OnnxWeaknesses, AttributesOfAnotherType) {
+  const auto said = [](const std::string& op, const std::string& attribute) {
+    const std::string all = said_of_bytes(model({node(op, {"x"}, "y", "", {attribute})}));
+    return all.substr(0, all.find('\n'));
+  };
+  const auto as = [](const char* name, int type) {
+    return message([&](pbf_writer& out) {
+      out.add_string(1, name);
+      out.add_float(2, 0);
+      out.add_int64(3, 0);
+      for (int i = 0; i < 2; ++i) out.add_float(7, 1);
+      out.add_int32(20, type);
+    });
+  };
+  EXPECT_EQ(said("Softmax", as("axis", 1)), "Softmax: attribute 'axis' is of type float, not int");
+  EXPECT_EQ(said("Transpose", as("perm", 6)),
+            "Transpose: attribute 'perm' is of type floats, not ints");
+  EXPECT_EQ(said("LeakyRelu", as("alpha", 2)),
+            "LeakyRelu: attribute 'alpha' is of type int, not float");
+  EXPECT_EQ(said("Softmax", as("axis", 77)), "Softmax: attribute 'axis' is of type 77, not int");
+  EXPECT_EQ(said("Softmax", as("axis", 0)), "");  // it need not say so
+}
+
 TEST(OnnxWeaknesses, LengthsBeyondTheFile) {
   const std::string whole =
       model_of({{node("Relu", {"x"}, "y")}, {}, {value_info("x", {"2"})}, {kY}});
@@ -126,6 +150,14 @@ TEST(OnnxWeaknesses, WhatIsNotAGraph) {
   EXPECT_EQ(
       said({node("Add", {"a", "x"}, "b"), node("Add", {"b", "x"}, "a"), node("Relu", {"a"}, "y")}),
       "there is no value 'a' before this node");
+  EXPECT_EQ(said({node("Relu", {"x"}, "x")}),
+            "'x' is an input or an initializer, and made by a node");
+  EXPECT_EQ(said_of_bytes(model_of({{node("Relu", {"x"}, "y")},
+                                    {},
+                                    {value_info("x", {"2"}), value_info("x", {"3"})},
+                                    {kY}}))
+                .substr(0, 24),
+            "there are two inputs 'x'");
 }
 
 TEST(OnnxWeaknesses, AttributesOfNothing) {
@@ -151,6 +183,12 @@ TEST(OnnxWeaknesses, NegativeSizes) {
   EXPECT_EQ(said({node("ConvTranspose", {"x", "w"}, "y", "", {padding})},
                  {tensor<float>("w", kFloatType, {1, 1, 1, 1}, {1})}),
             "conv_transpose: output_padding [-1, -1] are negative");
+  const std::string hidden = integer_attribute("hidden_size", -1);
+  EXPECT_EQ(
+      said({node("Squeeze", {"x", "zero"}, "s"), node("GRU", {"s", "w", "r"}, "y", "", {hidden})},
+           {list("zero", {0}), tensor<float>("w", kFloatType, {1, 3, 4}, std::vector<float>(12)),
+            tensor<float>("r", kFloatType, {1, 3, 1}, std::vector<float>(3))}),
+      "GRU: hidden_size is -1, and R is f32[1, 3, 1]");
   EXPECT_NE(said({node("Tile", {"x", "r"}, "y")}, {list("r", {-1, 1, 1, 1})}), "");
   EXPECT_NE(said({node("Expand", {"x", "r"}, "y")}, {list("r", {-5, 1, 4, 4})}), "");
 }
