@@ -30,11 +30,13 @@ image::Implementations implementations_of(const OpSet& ops) {
 
 void prepare_with(const Device& device, const Image& image, image::Implementations implementations,
                   int64_t memory_budget, Receive<Program> done) {
+  std::optional<Error> failure;
   try {
     image::check_device(image.data(), device.traits());
-  } catch (const Error& error) {
-    return done(error);
+  } catch (...) {
+    failure = current_error();
   }
+  if (failure) return done(*failure);
   const auto state = std::make_shared<detail::ProgramState>();
   state->device = device;
   const auto kept = std::make_shared<const Image>(image);
@@ -116,8 +118,8 @@ void compile_async(const Graph& graph, const CompileOptions& options, Receive<Pr
     const Graph final = optimised(graph, options);  // with ops that the passes brought
     image = image_for(final, options);
     implementations = implementations_of(ops_of(final));
-  } catch (const Error& error) {
-    failure = error;
+  } catch (...) {
+    failure = current_error();
   }
   if (failure) return done(*failure);
   prepare_with(device_of(options), *image, std::move(implementations), options.memory_budget,
