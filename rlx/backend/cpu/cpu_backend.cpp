@@ -79,6 +79,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     if (!bringing) return run_now(request, {}, done);
     {
       const std::lock_guard lock(bringing_mutex_);
+      std::erase_if(bringing_, [](const auto& each) { return each.expired(); });
       bringing_.push_back(bringing);
     }
     bringing->start([self = shared_from_this(), &request, done](Result<Brought> brought) {
@@ -119,11 +120,11 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     take_inputs(request, brought);
     try {
       run_.run(binding_.cells(), epochs_, request.report);
+      give_outputs(request);
     } catch (...) {
       states_.mark_half_written(run_.written());
       throw;
     }
-    give_outputs(request);
     if (!request.report) return;
     RunReport& report = *request.report;
     report.device = traits_.name;
@@ -152,8 +153,8 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     std::optional<Result<Tensor>> result;
     try {
       result = read_state(name);
-    } catch (const Error& error) {
-      result = error;
+    } catch (...) {
+      result = current_error();
     }
     done(std::move(*result));
   }
@@ -332,8 +333,8 @@ class CpuBackend : public Backend {
       options.implementations = with_engine(*options.implementations);
       result = ExecutablePtr(
           std::make_shared<CpuExecutable>(std::move(options), traits_, engine_, store_));
-    } catch (const Error& error) {
-      result = error;
+    } catch (...) {
+      result = current_error();
     }
     done(std::move(*result));
   }
