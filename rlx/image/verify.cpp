@@ -15,6 +15,7 @@ class Verifier {
   explicit Verifier(const Image& image) : image_(image), numbers_(image.numbers) {}
 
   void verify() {
+    verify_traits();
     verify_numbers();
     verify_values();
     verify_kernels();
@@ -56,6 +57,25 @@ class Verifier {
   void segment(int32_t number, bool needed) const {
     if (number == -1 && !needed) return;
     index("segment", number, numbers_.segments.size());
+  }
+
+  // Plans and kernels divide by these, and count up to them.
+  void verify_traits() {
+    at("device", 0);
+    const DeviceTraits& traits = image_.traits;
+    const auto at_least = [&](const char* what, int64_t number, int64_t least) {
+      expect(number >= least, "its ", what, " is ", number);
+    };
+    at_least("most bytes of a binding", traits.max_binding_bytes, 1);
+    at_least("most bytes of a buffer", traits.max_buffer_bytes, 1);
+    at_least("most storage buffers", traits.max_storage_buffers, 1);
+    at_least("most invocations", traits.max_workgroup_invocations, 1);
+    at_least("most bytes of a workgroup", traits.max_workgroup_bytes, 1);
+    at_least("most workgroups", traits.max_workgroups, 1);
+    at_least("storage alignment", traits.storage_alignment, 1);
+    at_least("uniform alignment", traits.uniform_alignment, 1);
+    at_least("least subgroup", traits.subgroup_min, 0);
+    at_least("largest subgroup", traits.subgroup_max, 0);
   }
 
   void verify_numbers() {

@@ -148,5 +148,19 @@ TEST(ImageVerify, AnImageForAnotherDeviceNamesBoth) {
                "the image was built for 'paper' and cannot run on 'paper': it needs f16");
 }
 
+TEST(ImageVerify, NamesALimitThatNoDeviceHas) {
+  const auto gpu = [](auto change) { return fault(true, change); };
+  expect_fault(gpu([](Image& i) { i.traits.storage_alignment = 0; }),
+               "image: device 0: its storage alignment is 0");
+  expect_fault(gpu([](Image& i) { i.traits.uniform_alignment = -256; }),
+               "image: device 0: its uniform alignment is -256");
+  expect_fault(gpu([](Image& i) { i.traits.max_buffer_bytes = 0; }),
+               "image: device 0: its most bytes of a buffer is 0");
+  expect_fault(gpu([](Image& i) { i.traits.max_workgroups = -1; }),
+               "image: device 0: its most workgroups is -1");
+  expect_fault(gpu([](Image& i) { i.traits.subgroup_min = -1; }),
+               "image: device 0: its least subgroup is -1");
+}
+
 }  // namespace
 }  // namespace rlx::image
