@@ -218,7 +218,8 @@ bool PreparedCall::tell(Cells& cells) const {
     const image::Value& value = image_->values[size_t(call_->results[r])];
     const Tensor& given = site_.results[r];
     int64_t elements = 1;
-    for (const image::Number number : value.shape) elements *= cells.at(number);
+    for (const image::Number number : value.shape)
+      elements = checked_mul(elements, cells.at(number));
     if (given.dtype() == value.dtype && given.count() == elements) continue;
     Shape shape;
     for (const image::Number number : value.shape) shape.push_back(cells.at(number));
