@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "rlx/backend/cpu/cpu_backend.h"
 #include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/base/error.h"
 #include "rlx/compile/build_image.h"
@@ -95,8 +96,8 @@ namespace {
 
 // The device that runs the program: it has the threads of a CPU.
 Device device_of(const CompileOptions& options) {
-  return options.threads > 0 && options.device.is_cpu() ? Device({.threads = options.threads})
-                                                        : options.device;
+  if (options.threads <= 0 || !options.device.is_cpu()) return options.device;
+  return detail::device_of(make_cpu_backend({options.threads, backend_of(options.device)}));
 }
 
 Image image_for(const Graph& graph, const CompileOptions& options) {

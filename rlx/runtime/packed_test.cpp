@@ -147,5 +147,17 @@ TEST(Packed, ARecurrentNetTakesAWeightThatWasWrittenThroughASpan) {
   EXPECT_EQ(program.run(inputs).at("y").at(0), 1);
 }
 
+TEST(Packed, ProgramsWithThreadsOfTheirOwnShareThemToo) {
+  const Device device;
+  const Graph graph = product_graph(filled(0.5));
+  Program a = compile(graph, {.device = device});
+  const int64_t once = run(a).packed_bytes;
+  Program one = compile(product_graph(filled(1)), {.device = device, .threads = 1});
+  EXPECT_EQ(run(one).packed_bytes, 2 * once);
+  Program two = compile(graph, {.device = device, .threads = 2});
+  EXPECT_EQ(run(two).packed_bytes, 2 * once);
+  EXPECT_EQ(run(two).first, kSize * 0.5);
+}
+
 }  // namespace
 }  // namespace rlx

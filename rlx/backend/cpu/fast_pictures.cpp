@@ -70,7 +70,7 @@ class Packed {
     const Tensor::Mark mark = w.tensor.mark();
     if (held_ && mark == mark_ && order == order_) return held_.get();
     mark_ = {};
-    engine.packed.get(w.tensor, order, size, held_, make);
+    engine.packed->get(w.tensor, order, size, held_, make);
     mark_ = mark;
     order_ = order;
     return held_.get();

@@ -154,7 +154,7 @@ class ProductKernel : public image::CallKernel {
                                      product.b.row,  product.b.column, b.is_view ? b.offset : 0};
     if (packed_ && mark == mark_ && order == order_) return packed_.get();
     mark_ = {};
-    engine_->packed.get(
+    engine_->packed->get(
         b.tensor, order, gemm.packed_size(product.inner, product.columns), packed_, [&](float* to) {
           const Tensor tensor = b.tensor.aligned();
           vector::Matrix from = product.b;
