@@ -220,6 +220,12 @@ struct Held {
   int64_t weights = 0, states = 0, inputs = 0;
 };
 
+// Bounds may be larger together than 64 bits count: then it is as much as these do.
+int64_t sum_of(int64_t a, int64_t b) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 Held held_bytes(const Image& image, const MemoryPlan& plan) {
   Held held;
   for (size_t v = 0; v < plan.bytes_of.size(); ++v) {
@@ -230,13 +236,13 @@ Held held_bytes(const Image& image, const MemoryPlan& plan) {
       case Kind::weight:
       case Kind::constant:
       case Kind::once:
-        held.weights += bytes;
+        held.weights = sum_of(held.weights, bytes);
         break;
       case Kind::state:
-        held.states += bytes;
+        held.states = sum_of(held.states, bytes);
         break;
       case Kind::input:
-        held.inputs += bytes;
+        held.inputs = sum_of(held.inputs, bytes);
         break;
       default:
         break;
@@ -250,7 +256,8 @@ Held held_bytes(const Image& image, const MemoryPlan& plan) {
 void check_budget(const Image& image, const MemoryPlan& plan, int64_t budget) {
   if (budget == 0) return;
   const Held held = held_bytes(image, plan);
-  const int64_t total = held.weights + held.states + held.inputs + plan.peak_bytes;
+  const int64_t total =
+      sum_of(sum_of(held.weights, held.states), sum_of(held.inputs, plan.peak_bytes));
   if (total > budget)
     fail(ErrorKind::limit, "run: needs ", total, " bytes (", held.weights, " of weights, ",
          held.states, " of state, ", held.inputs, " of inputs, ", plan.peak_bytes,

@@ -148,22 +148,23 @@ void PreparedCall::align_inputs() {
 }
 
 void PreparedCall::run() {
+  const struct Views {
+    PreparedCall& call;
+    ~Views() { call.put_views_back(); }  // whatever is thrown
+  } views{*this};
   try {
     for (ran_ = 0; ran_ < kernels_.size(); ++ran_) {
       if (ran_ > 0 || !has_first_) align_inputs();
       if (!kernels_[ran_].reads_views && has_views_ && views_.empty()) copy_views();
       if (run_kernel(kernels_[ran_])) break;
     }
-    put_views_back();
     if (ran_ < kernels_.size()) return;
     ran_ = 0;
     fail(ErrorKind::unsupported, call_->op, ": no implementation takes these extents");
   } catch (Error& error) {
-    put_views_back();
     if (node_ >= 0) error.add_note(text("at node '", image_->nodes[size_t(node_)].name, "'"));
     throw;
   } catch (const std::bad_alloc&) {
-    put_views_back();
     std::vector<TensorType> types;
     for (const Tensor& result : site_.results) types.push_back(result.type());
     Error error(ErrorKind::out_of_memory,
@@ -233,7 +234,8 @@ bool PreparedCall::tell(Cells& cells) const {
     const image::Value& value = image_->values[size_t(call_->results[r])];
     const Tensor& given = site_.results[r];
     int64_t elements = 1;
-    for (const image::Number number : value.shape) elements *= cells.at(number);
+    for (const image::Number number : value.shape)
+      elements = checked_mul(elements, cells.at(number));
     if (given.dtype() == value.dtype && given.count() == elements) continue;
     Shape shape;
     for (const image::Number number : value.shape) shape.push_back(cells.at(number));

@@ -6,6 +6,7 @@
 
 #include "rlx/compile/build_image.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/testing.h"
 
 namespace rlx::detail {
 namespace {
@@ -213,6 +214,31 @@ TEST(MemoryPlan, SizesBeyondFourGibibytesAreRight) {
   Graph graph;
   graph.output("y", softmax(softmax(graph.input("x", f32({70000, 70000})))));
   EXPECT_EQ(planned(graph).plan.peak_bytes, int64_t{2} * 70000 * 70000 * 4);
+}
+
+TEST(MemoryPlan, SizesThatAreTooManyTogetherAreAnError) {
+  for (const bool on_host : {true, false}) {
+    Graph graph;
+    const Value x = graph.input("x", f32({graph.symbol("n", int64_t{1} << 60, 1)}));
+    const Value a = softmax(x), b = softmax(a), c = softmax(b);
+    graph.output("y", softmax(a * b * c));
+    EXPECT_NE(error_of([&] {
+                planned(graph, on_host ? DeviceTraits() : gpu_traits());
+              }).find("does not fit 64 bits"),
+              std::string::npos);
+  }
+}
+
+TEST(PlanChecker, FindsAFaultInWhatRunsOnce) {
+  Graph graph;
+  const Value w = graph.weight("w", Tensor(DType::f32, {8}));
+  graph.output("y", graph.input("x", f32({8})) + softmax(softmax(w)) * softmax(w));
+  Planned p = planned(graph);
+  ASSERT_GE(p.image.once.size(), 2u);
+  EXPECT_TRUE(faults(p).empty());
+  std::swap(p.image.once.front(), p.image.once.back());
+  ASSERT_FALSE(faults(p).empty());
+  EXPECT_NE(faults(p)[0].find("before it is written"), std::string::npos) << faults(p)[0];
 }
 
 }  // namespace

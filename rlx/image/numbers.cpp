@@ -91,12 +91,13 @@ void Cells::compute(const Instruction& instruction) {
   }
 }
 
-std::string Cells::expression(Number number) const {
+std::string Cells::expression(Number number, int& parts) const {
+  if (parts-- <= 0) return "...";
   for (const Symbol& symbol : numbers_->symbols)
     if (symbol.number == number) return symbol.name;
   for (const Instruction& code : numbers_->code) {
     if (code.result != number) continue;
-    const std::string a = expression(code.a), b = expression(code.b);
+    const std::string a = expression(code.a, parts), b = expression(code.b, parts);
     switch (code.op) {
       case Op::add:
         return text(a, " + ", b);

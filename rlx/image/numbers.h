@@ -91,7 +91,11 @@ class Cells {
   enum class State : uint8_t { unknown, known, failed };
   void compute(const Instruction& instruction);
   void require(const Check& check) const;
-  std::string expression(Number number) const;  // for messages
+  // For messages: what has more than `parts` ends in dots.
+  std::string expression(Number number, int&& parts = 64) const {
+    return expression(number, parts);
+  }
+  std::string expression(Number number, int& parts) const;
   [[noreturn]] void unknown(Number number) const;
 
   const Numbers* numbers_;

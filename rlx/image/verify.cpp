@@ -59,17 +59,27 @@ class Verifier {
     index("segment", number, numbers_.segments.size());
   }
 
-  // Sizes are rounded up to alignments and divided by limits.
+  // Plans and kernels divide by these, and count up to them.
   void verify_traits() {
-    at("traits of device", 0);
+    at("device", 0);
     const DeviceTraits& traits = image_.traits;
-    for (const int64_t alignment : {traits.storage_alignment, traits.uniform_alignment})
-      expect(alignment > 0 && alignment <= int64_t{1} << 20 && (alignment & (alignment - 1)) == 0,
-             "an alignment of ", alignment, " is no power of 2");
-    for (const int64_t limit :
-         {traits.max_binding_bytes, traits.max_buffer_bytes, traits.max_storage_buffers,
-          traits.max_workgroup_invocations, traits.max_workgroup_bytes, traits.max_workgroups})
-      expect(limit > 0, "a limit is ", limit);
+    const auto at_least = [&](const char* what, int64_t number, int64_t least) {
+      expect(number >= least, "its ", what, " is ", number);
+    };
+    at_least("most bytes of a binding", traits.max_binding_bytes, 1);
+    at_least("most bytes of a buffer", traits.max_buffer_bytes, 1);
+    at_least("most storage buffers", traits.max_storage_buffers, 1);
+    at_least("most invocations", traits.max_workgroup_invocations, 1);
+    at_least("most bytes of a workgroup", traits.max_workgroup_bytes, 1);
+    at_least("most workgroups", traits.max_workgroups, 1);
+    const auto alignment = [&](const char* what, int64_t number) {
+      expect(number > 0 && number <= int64_t{1} << 20 && (number & (number - 1)) == 0, "its ", what,
+             " is ", number, ", which is no power of 2");
+    };
+    alignment("storage alignment", traits.storage_alignment);
+    alignment("uniform alignment", traits.uniform_alignment);
+    at_least("least subgroup", traits.subgroup_min, 0);
+    at_least("largest subgroup", traits.subgroup_max, 0);
   }
 
   void verify_numbers() {

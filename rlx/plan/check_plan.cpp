@@ -23,24 +23,8 @@ class Checker {
   Checker(const Image& image, const MemoryPlan& plan) : image_(image), plan_(plan) {}
 
   std::set<std::string> faults() {
-    const size_t end = image_.run.size();
-    std::vector<std::optional<Holds>> before(end + 1);
-    before[0] = Holds{};
-    std::deque<size_t> waiting{0};
-    while (!waiting.empty()) {
-      const size_t at = waiting.front();
-      waiting.pop_front();
-      Holds holds = *before[at];
-      if (at == end) continue;
-      visit(image_.run[at], holds);
-      const auto* jump = std::get_if<image::Jump>(&image_.run[at].what);
-      std::vector<size_t> next;
-      if (!jump || jump->unless != image::kNone) next.push_back(at + 1);
-      if (jump) next.push_back(size_t(jump->target));
-      for (const size_t to : next)
-        if (merge(before[to], holds)) waiting.push_back(to);
-    }
-    if (before[end]) finish(*before[end]);
+    follow(image_.once);
+    if (const auto at_end = follow(image_.run)) finish(*at_end);
     return faults_;
   }
 
@@ -66,6 +50,28 @@ class Checker {
     std::set<ValueId> updated;  // the states that have their next value
     bool operator==(const Holds&) const = default;
   };
+
+  // What is held behind the last step.
+  std::optional<Holds> follow(const image::Steps& steps) {
+    const size_t end = steps.size();
+    std::vector<std::optional<Holds>> before(end + 1);
+    before[0] = Holds{};
+    std::deque<size_t> waiting{0};
+    while (!waiting.empty()) {
+      const size_t at = waiting.front();
+      waiting.pop_front();
+      Holds holds = *before[at];
+      if (at == end) continue;
+      visit(steps[at], holds);
+      const auto* jump = std::get_if<image::Jump>(&steps[at].what);
+      std::vector<size_t> next;
+      if (!jump || jump->unless != image::kNone) next.push_back(at + 1);
+      if (jump) next.push_back(size_t(jump->target));
+      for (const size_t to : next)
+        if (merge(before[to], holds)) waiting.push_back(to);
+    }
+    return before[end];
+  }
 
   const std::string& name(ValueId value) const { return image_.values[size_t(value)].name; }
   Place place(ValueId value) const {

@@ -16,11 +16,11 @@ using image::ValueId;
 int64_t most_alive(const Stays& stays, size_t end) {
   std::vector<int64_t> change(end + 2);
   for (const Stay& stay : stays) {
-    change[stay.first] += stay.bytes;
-    change[stay.last + 1] -= stay.bytes;
+    change[stay.first] = checked_add(change[stay.first], stay.bytes);
+    change[stay.last + 1] = checked_add(change[stay.last + 1], -stay.bytes);
   }
   int64_t alive = 0, most = 0;
-  for (const int64_t by : change) most = std::max(most, alive += by);
+  for (const int64_t by : change) most = std::max(most, alive = checked_add(alive, by));
   return most;
 }
 
@@ -108,12 +108,12 @@ MemoryPlan plan_memory(const Image& image, const image::Cells& cells) {
     plan.slot_of[size_t(who[i])] = slots.of[i];
     plan.offset_of[size_t(who[i])] = slots.offsets[i];
   }
+  plan.peak_bytes = slots.total();
   plan.slot_bytes = std::move(slots.bytes);
   for (size_t v = 0; v < size; ++v) {
     plan.slot_of[v] = plan.slot_of[size_t(image.values[v].place)];
     plan.offset_of[v] = plan.offset_of[size_t(image.values[v].place)];
   }
-  for (const int64_t bytes : plan.slot_bytes) plan.peak_bytes += bytes;
   return plan;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace rlx::detail {
 namespace {
@@ -90,7 +91,8 @@ Slots side_by_side(const Stays& stays, const SideBySide& options) {
       if (!alive_together(stays[other], stay)) continue;
       if (slots.offsets[other] - at >= stay.bytes) break;
       const int64_t behind = slots.offsets[other] + stays[other].bytes;
-      at = std::max(at, (behind + options.alignment - 1) / options.alignment * options.alignment);
+      const int64_t rounded = checked_add(behind, options.alignment - 1);
+      at = std::max(at, rounded / options.alignment * options.alignment);
     }
     return at;
   };
@@ -104,7 +106,7 @@ Slots side_by_side(const Stays& stays, const SideBySide& options) {
           i < options.strangers.size() &&
           std::any_of(options.strangers[i].begin(), options.strangers[i].end(), is_here);
       if (refused) continue;
-      const int64_t at = offset_in(slot, stay), end = at + stay.bytes;
+      const int64_t at = offset_in(slot, stay), end = checked_add(at, stay.bytes);
       const int64_t growth = std::max<int64_t>(end - slots.bytes[slot], 0);
       if (growth >= least || end > options.most_bytes) continue;
       least = growth, best = int(slot), best_at = at;

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <vector>
+
+#include "rlx/tensor/interval.h"
 
 namespace rlx::detail {
 
@@ -20,7 +21,11 @@ struct Slots {
   std::vector<int64_t> offsets;  // by stay, in its slot
   std::vector<int64_t> bytes;    // by slot
 
-  int64_t total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
+  int64_t total() const {  // an Error where it does not fit 64 bits
+    int64_t sum = 0;
+    for (const int64_t each : bytes) sum = checked_add(sum, each);
+    return sum;
+  }
 };
 
 // In the order of the steps: each value takes a whole slot that is free then. `end` is the last.

@@ -1,7 +1,10 @@
 // What a user of the asynchronous forms sees: devices, programs, tensors and states by callback.
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "rlx/conformance/device_test.h"
+#include "rlx/op.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/runtime/program.h"
 #include "rlx/testing.h"
@@ -75,6 +78,43 @@ TEST_P(Asynchronous, ProgramsTensorsAndStatesComeByCallback) {
   program->wait();
   ASSERT_TRUE(total);
   EXPECT_EQ(total->at(0), 7);
+}
+
+// ---- Whatever fails comes by callback ----------------------------------------------------------
+
+TEST_P(Asynchronous, InputsThatDoNotFitAreToldByCallback) {
+  const Program program = compile(counting(), {.device = device()});
+  std::string said;
+  program.run_async({}, [&](const Result<TensorMap>& result) { said = result.error().what(); });
+  program.wait();
+  EXPECT_EQ(said, "run: input 'x' is missing");
+}
+
+// An op of a user's that throws what is no Error.
+Graph throwing(bool when_lowered) {
+  OpDef op;
+  op.name = "user.throws";
+  op.infer = [](const InferSite& site) { return Types{site.in(0)}; };
+  op.reference = [](const ReferenceSite&) { throw std::runtime_error("a user's own"); };
+  op.host_reason = "a test";
+  if (when_lowered)
+    op.lower = [](const LowerSite&) -> Steps { throw std::runtime_error("a user's own"); };
+  Graph graph;
+  const Value w = graph.weight("w", Tensor(DType::f32, {2}));
+  graph.output("y", graph.input("x", f32({2})) + graph.add(std::make_shared<OpDef>(op), {w}));
+  return graph;
+}
+
+TEST_P(Asynchronous, WhatAUsersOpThrowsIsToldByCallback) {
+  for (const bool when_lowered : {false, true}) {
+    if (when_lowered && device().is_cpu()) continue;  // it calls the reference
+    std::string said;
+    compile_async(throwing(when_lowered), {.device = device()}, [&](const Result<Program>& made) {
+      said = made.ok() ? "nothing" : made.error().what();
+    });
+    device().wait();
+    EXPECT_NE(said.find("a user's own"), std::string::npos) << said;
+  }
 }
 
 TEST_P(Asynchronous, ATensorOfAnyOtherDeviceIsAnInput) {

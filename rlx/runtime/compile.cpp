@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "rlx/backend/cpu/cpu_backend.h"
 #include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/base/error.h"
 #include "rlx/compile/build_image.h"
@@ -30,11 +31,13 @@ image::Implementations implementations_of(const OpSet& ops) {
 
 void prepare_with(const Device& device, const Image& image, image::Implementations implementations,
                   int64_t memory_budget, Receive<Program> done) {
+  std::optional<Error> failure;
   try {
     image::check_device(image.data(), device.traits());
-  } catch (const Error& error) {
-    return done(error);
+  } catch (...) {
+    failure = current_error();
   }
+  if (failure) return done(*failure);
   const auto state = std::make_shared<detail::ProgramState>();
   state->device = device;
   const auto kept = std::make_shared<const Image>(image);
@@ -96,8 +99,8 @@ namespace {
 
 // The device that runs the program: it has the threads of a CPU.
 Device device_of(const CompileOptions& options) {
-  return options.threads > 0 && options.device.is_cpu() ? Device({.threads = options.threads})
-                                                        : options.device;
+  if (options.threads <= 0 || !options.device.is_cpu()) return options.device;
+  return detail::device_of(make_cpu_backend({options.threads, backend_of(options.device)}));
 }
 
 Image image_for(const Graph& graph, const CompileOptions& options) {
@@ -119,8 +122,8 @@ void compile_async(const Graph& graph, const CompileOptions& options, Receive<Pr
     const Graph final = optimised(graph, options);  // with ops that the passes brought
     image = image_for(final, options);
     implementations = implementations_of(ops_of(final));
-  } catch (const Error& error) {
-    failure = error;
+  } catch (...) {
+    failure = current_error();
   }
   if (failure) return done(*failure);
   prepare_with(device_of(options), *image, std::move(implementations), options.memory_budget,

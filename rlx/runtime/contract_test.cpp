@@ -47,12 +47,18 @@ TEST_P(Contract, AGrowingExtentCreatesNothing) {
   const Value w = graph.weight("w", ramp(DType::f32, {8, 8}, 0.1));
   graph.output("y", relu(matmul(x, w)) + x);
   const Program program = compile(graph, {.device = device()});
-  program.run({{"x", ramp(DType::f32, {1, 8})}});
+  RunReport report;
+  const auto run = [&](int64_t extent) {
+    return program.run({{"x", ramp(DType::f32, {extent, 8})}}, {.report = &report}).tensors;
+  };
+  run(64);  // enough rows for a kernel of the CPU to pack the weight
+  run(1);
   const Counters before = program.counters();
-  for (int64_t extent = 2; extent <= 1001; ++extent) {
-    const TensorMap out = program.run({{"x", ramp(DType::f32, {extent, 8})}});
-    ASSERT_EQ(out.at("y").shape(), (Shape{extent, 8}));
-  }
+  const int64_t packs = report.packs;
+  EXPECT_EQ(packs > 0, device().is_cpu());
+  for (int64_t extent = 2; extent <= 1001; ++extent)
+    ASSERT_EQ(run(extent).at("y").shape(), (Shape{extent, 8}));
+  EXPECT_EQ(report.packs, packs);
   const Counters after = program.counters();
   EXPECT_EQ(after.runs - before.runs, 1000u);
   EXPECT_EQ(after.pipelines, before.pipelines);

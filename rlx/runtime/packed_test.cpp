@@ -1,7 +1,10 @@
 // Weights that the CPU's kernels have in an order of their own.
 #include <gtest/gtest.h>
 
+#include "rlx/ops/ops_control.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_recurrent.h"
 #include "rlx/runtime/program.h"
 
 namespace rlx {
@@ -62,6 +65,98 @@ TEST(Packed, ANewWeightIsPackedAgainInThePlaceOfTheOld) {
   const Ran after = run(program);
   EXPECT_EQ(after.first, kSize * 2.0);
   EXPECT_EQ(after.packed_bytes, before.packed_bytes);
+}
+
+// ---- Of a weight that a run takes a part of ----------------------------------------------------
+
+using Multiply = Value (*)(Value a, Value b);
+struct Bytes {
+  DType dtype;
+  Multiply multiply;
+};
+class PackedPart : public testing::TestWithParam<Bytes> {
+ protected:
+  // Column c of the weight has the number c % 32.
+  Tensor weight() const {
+    Tensor tensor(GetParam().dtype, {kSize, kSize});
+    for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, static_cast<double>(i % kSize % 32));
+    return tensor;
+  }
+  Tensor rows() const {
+    Tensor tensor(GetParam().dtype, {kRows, kSize});
+    for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, 1);
+    return tensor;
+  }
+  Value x(Graph& graph) const { return graph.input("x", {GetParam().dtype, {kRows, kSize}}); }
+};
+INSTANTIATE_TEST_SUITE_P(
+    Products, PackedPart,
+    testing::Values(Bytes{DType::f32, [](Value a, Value b) { return matmul(a, b); }},
+                    Bytes{DType::i8, [](Value a, Value b) { return matmul_integer(a, b); }}),
+    [](const auto& test) { return std::string(name(test.param.dtype)); });
+
+Tensor integer(int64_t value) { return Tensor::of(DType::i64, {1}, {static_cast<double>(value)}); }
+
+TEST_P(PackedPart, FollowsItsExtentAndWhereItBegins) {
+  Graph graph;
+  const Value part = slice(graph.weight("w", weight()), graph.input("begin", i64({1})),
+                           graph.input("end", i64({1})), {1});
+  graph.output("y", GetParam().multiply(x(graph), part));
+  const Program program = compile(graph);
+  const int64_t ends[][2] = {{0, 8}, {8, 16}, {0, 40}, {3, 5}, {0, 96}};
+  for (const auto& [begin, end] : ends) {
+    const Tensor y =
+        program.run({{"x", rows()}, {"begin", integer(begin)}, {"end", integer(end)}}).at("y");
+    ASSERT_EQ(y.shape(), (Shape{kRows, end - begin}));
+    for (int64_t i = 0; i < y.count(); ++i)
+      ASSERT_EQ(y.at(i), static_cast<double>((begin + i % (end - begin)) % 32 * kSize))
+          << "element " << i << " of columns " << begin << " to " << end;
+  }
+}
+
+TEST_P(PackedPart, FollowsTheIterationOfALoop) {
+  Graph body;
+  const Value i = body.input("i", i64({})), inside = x(body);
+  const Value w = body.input("w", {GetParam().dtype, {kSize, kSize}});
+  const Value eight = body.constant(Tensor::of(DType::i64, {1}, {8}));
+  const Value begin = reshape(i, Dims{1}) * eight;
+  const Value product = GetParam().multiply(inside, slice(w, begin, begin + eight, {1}));
+  body.output("y", sum(product, {0, 1}));
+  Graph graph;
+  const Value all = loop(graph.input("count", i64({})), {}, std::move(body),
+                         {.captured = {x(graph), graph.weight("w", weight())}})[0];
+  graph.output("y", all);
+  const Tensor y =
+      compile(graph).run({{"x", rows()}, {"count", Tensor::scalar(DType::i64, 3)}}).at("y");
+  for (int64_t at = 0; at < 3; ++at)
+    EXPECT_EQ(y.at(at), static_cast<double>((at * 64 + 28) * kSize * kRows)) << at;
+}
+
+// ---- Of weights that are inputs ----------------------------------------------------------------
+
+TEST(Packed, ARecurrentNetTakesAWeightThatWasWrittenThroughASpan) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 1, 4})), w = graph.input("w", f32({1, 4, 4}));
+  graph.output("y", rnn(x, w, graph.weight("r", Tensor(DType::f32, {1, 4, 4})))[0]);
+  const Program program = compile(graph);
+  TensorMap inputs{{"x", Tensor::of(DType::f32, {1, 1, 4}, {1, 0, 0, 0})},
+                   {"w", Tensor(DType::f32, {1, 4, 4})}};
+  const std::span<float> kept = inputs["w"].mutable_data<float>();
+  EXPECT_EQ(program.run(inputs).at("y").at(0), 0);
+  kept[0] = 100;
+  EXPECT_EQ(program.run(inputs).at("y").at(0), 1);
+}
+
+TEST(Packed, ProgramsWithThreadsOfTheirOwnShareThemToo) {
+  const Device device;
+  const Graph graph = product_graph(filled(0.5));
+  Program a = compile(graph, {.device = device});
+  const int64_t once = run(a).packed_bytes;
+  Program one = compile(product_graph(filled(1)), {.device = device, .threads = 1});
+  EXPECT_EQ(run(one).packed_bytes, 2 * once);
+  Program two = compile(graph, {.device = device, .threads = 2});
+  EXPECT_EQ(run(two).packed_bytes, 2 * once);
+  EXPECT_EQ(run(two).first, kSize * 0.5);
 }
 
 }  // namespace

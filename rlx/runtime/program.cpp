@@ -1,6 +1,7 @@
 #include "rlx/runtime/program.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "rlx/backend/binding.h"
 #include "rlx/base/error.h"
@@ -97,8 +98,14 @@ TensorMap Program::run(const TensorMap& inputs) const { return run(inputs, {}).t
 
 void Program::run_async(const TensorMap& inputs, const RunOptions& options,
                         Receive<RunResult> done) const {
-  const auto request =
-      std::make_shared<RunRequest>(request_for(*made(state_).image, inputs, options));
+  std::shared_ptr<RunRequest> request;
+  std::optional<Error> failure;
+  try {
+    request = std::make_shared<RunRequest>(request_for(*made(state_).image, inputs, options));
+  } catch (...) {
+    failure = current_error();
+  }
+  if (failure) return done(*failure);
   made(state_).executable->run_async(
       *request, [request, image = made(state_).image, done = std::move(done)](const Error* error) {
         if (error) return done(*error);

@@ -1,14 +1,12 @@
-// How a program behaves around its runs: inputs, outputs, state, threads, loss, what it allocates.
+// How a program behaves around its runs: inputs, outputs, state, threads, loss.
 
 #include "rlx/runtime/program.h"
 
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
-#include <new>
 #include <thread>
 
 #include "rlx/backend/webgpu/webgpu_device.h"
@@ -443,115 +441,6 @@ TEST(TwoDevices, RunInterleavedInOneProcess) {
     for (const Program& program : programs)
       EXPECT_EQ(program.run({{"x", filled({2, 4}, i)}}).at("y").at(0), 2.0 * i)
           << program.device().name();
-}
-
-}  // namespace
-}  // namespace rlx
-
-// Counts what our code allocates while it is switched on. The WebGPU library allocates through the
-// same operator; a return address inside this program tells the two apart.
-namespace {
-
-std::atomic<int64_t> allocations{0};
-thread_local bool is_counting = false;
-
-bool is_ours(const void* address) {
-  Dl_info caller, self;
-  return dladdr(address, &caller) && dladdr(reinterpret_cast<const void*>(&is_ours), &self) &&
-         caller.dli_fbase == self.dli_fbase;
-}
-
-}  // namespace
-
-// All forms but the aligned ones: what one of these gives, another may be asked to take back.
-static void* counted(size_t bytes, const void* caller) {
-  if (is_counting && is_ours(caller)) ++allocations;
-  return std::malloc(bytes ? bytes : 1);
-}
-static void* counted_or_throw(size_t bytes, const void* caller) {
-  if (void* memory = counted(bytes, caller)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(size_t bytes) { return counted_or_throw(bytes, __builtin_return_address(0)); }
-void* operator new[](size_t bytes) { return counted_or_throw(bytes, __builtin_return_address(0)); }
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  return counted(bytes, __builtin_return_address(0));
-}
-void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
-  return counted(bytes, __builtin_return_address(0));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
-
-namespace rlx {
-namespace {
-
-TEST_P(Programs, ABoundRunAllocatesNothing) {
-  const Program program = compile(affine(), {.device = device()});
-  BoundRun run = program.bind({{"x", filled({8, 4}, 1)}});
-  for (int i = 0; i < 3; ++i) run.run();
-  const Counters before = program.counters();
-  run.input("x").set(0, 5);
-  allocations = 0;
-  is_counting = true;
-  run.run();
-  is_counting = false;
-  EXPECT_EQ(run.output("y").at(0), 4);
-  EXPECT_EQ(program.counters().buffers, before.buffers);
-  EXPECT_EQ(program.counters().bind_groups, before.bind_groups);
-  EXPECT_EQ(allocations, 0);
-}
-
-// Kernels keep their scratch and what they learnt of their extents.
-TEST(CpuPrograms, ABoundRunOfItsKernelsAllocatesNothing) {
-  struct Kernel {
-    const char* name;
-    Value (*make)(Graph& graph, Value x);
-  };
-  constexpr Kernel kernels[] = {
-      {"attention", [](Graph&, Value x) { return attention(x, x, x, {}, {.heads = 2}); }},
-      {"concat",
-       [](Graph&, Value x) {
-         return concat({x, exp(x)}, 1);
-       }},
-      {"gather", [](Graph& graph, Value x) { return gather(x, graph.input("rows", i64({3})), 1); }},
-      {"group_norm", [](Graph&, Value x) { return group_norm(x, {}, {}, 4); }},
-      {"layer_norm", [](Graph&, Value x) { return layer_norm(x, {}, {}); }},
-      {"lstm",
-       [](Graph& graph, Value x) {
-         return lstm(x, graph.weight("w", filled({1, 64, 32}, 0.1)),
-                     graph.weight("r", filled({1, 64, 16}, 0.1)))[0];
-       }},
-      {"matmul_integer",
-       [](Graph& graph, Value x) {
-         const DynamicallyQuantised bytes = dynamic_quantise(x);
-         return matmul_integer(bytes.y, graph.weight("b", Tensor(DType::i8, {32, 24})),
-                               bytes.zero_point);
-       }},
-      {"resize",
-       [](Graph&, Value x) {
-         return resize(x, Dims{1, 16, 64}, {.mode = "linear"});
-       }},
-      {"softmax", [](Graph&, Value x) { return softmax(x); }},
-      {"top_k", [](Graph&, Value x) { return top_k(x, 3).values; }},
-  };
-  for (const Kernel& kernel : kernels) {
-    Graph graph;
-    graph.output("y", kernel.make(graph, graph.input("x", f32({1, 16, 32}))));
-    const Program program = compile(graph);
-    TensorMap inputs{{"x", filled({1, 16, 32}, 1)}};
-    for (const auto& input : program.inputs())
-      if (input.name == "rows") inputs["rows"] = Tensor(DType::i64, {3});
-    BoundRun run = program.bind(inputs);
-    for (int i = 0; i < 3; ++i) run.run();
-    allocations = 0;
-    is_counting = true;
-    run.run();
-    is_counting = false;
-    EXPECT_EQ(allocations, 0) << kernel.name;
-  }
 }
 
 }  // namespace

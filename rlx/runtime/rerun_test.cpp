@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "rlx/conformance/device_test.h"
 #include "rlx/op.h"
 #include "rlx/ops/ops_core.h"
@@ -255,6 +257,35 @@ TEST_P(Reruns, ExtentsThatTheDataTellsAreNotThoseOfTheUser) {
   Tensor ones(DType::f32, {4, 3});
   for (int64_t i = 0; i < 12; ++i) ones.set(i, 1);
   EXPECT_EQ(program.run({{"x", ones}}).at("y").shape(), (Shape{2, 12}));
+}
+
+// y = x, which throws what is no Error where x begins with a negative number.
+OpRef particular_op() {
+  static const OpDef op{
+      .name = "test.particular",
+      .family = "test",
+      .infer = [](const InferSite& site) { return Types{site.in(0)}; },
+      .reference =
+          [](const ReferenceSite& site) {
+            if (site.in(0).at(0) < 0) throw std::runtime_error("not these");
+            site.out() = site.in(0).copy();
+          },
+      .host_reason = "a test",
+  };
+  return static_op(op);
+}
+
+TEST_P(Reruns, WhatIsNoErrorLeavesTheNextRunItsViews) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 2}));
+  graph.output("y", graph.add(particular_op(), {transpose(x, {1, 0})}));
+  const Program program = compile(graph, {.device = device()});
+  const auto run = [&](const std::vector<double>& values) {
+    return elements(program.run({{"x", Tensor::of(DType::f32, {2, 2}, values)}}).at("y"));
+  };
+  EXPECT_EQ(run({1, 2, 3, 4}), (List{1, 3, 2, 4}));
+  EXPECT_ANY_THROW(run({-1, 2, 3, 4}));
+  EXPECT_EQ(run({5, 6, 7, 8}), (List{5, 7, 6, 8}));
 }
 
 }  // namespace

@@ -120,6 +120,12 @@ TEST_P(Trouble, NoMemoryAtAnyBufferLeavesTheNextRunRight) {
   EXPECT_GT(buffers, 8);
 }
 
+TEST_P(Trouble, ARefusalOfAnyCallLeavesTheNextRunRight) {
+  const int calls = strike_everywhere(Fault::Kind::refusal, ErrorKind::device,
+                                      [this](const auto& fault) { return faulty(fault); });
+  EXPECT_GT(calls, 30);
+}
+
 TEST_P(Trouble, ABudgetRefusesBeforeAnythingIsAllocated) {
   Graph graph;
   const Value x = graph.input("x", f32({"n"}));

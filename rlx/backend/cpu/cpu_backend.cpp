@@ -79,6 +79,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     if (!bringing) return run_now(request, {}, done);
     {
       const std::lock_guard lock(bringing_mutex_);
+      std::erase_if(bringing_, [](const auto& each) { return each.expired(); });
       bringing_.push_back(bringing);
     }
     bringing->start([self = shared_from_this(), &request, done](Result<Brought> brought) {
@@ -119,17 +120,19 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     take_inputs(request, brought);
     try {
       run_.run(binding_.cells(), epochs_, request.report);
+      give_outputs(request);
     } catch (...) {
       states_.mark_half_written(run_.written());
       throw;
     }
-    give_outputs(request);
     if (!request.report) return;
     RunReport& report = *request.report;
     report.device = traits_.name;
     report_plan(image_, *plan, report);
     report.caches = {plans_.report()};
-    report.packed_bytes = engine_->packed.size().bytes;
+    const PackedWeights::Size packed = engine_->packed->size();
+    report.packed_bytes = packed.bytes;
+    report.packs = packed.made;
     report.counters = difference(counters_, before);
     report.microseconds = microseconds_since(start);
   }
@@ -152,8 +155,8 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     std::optional<Result<Tensor>> result;
     try {
       result = read_state(name);
-    } catch (const Error& error) {
-      result = error;
+    } catch (...) {
+      result = current_error();
     }
     done(std::move(*result));
   }
@@ -321,10 +324,15 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
 
 class CpuBackend : public Backend {
  public:
-  explicit CpuBackend(CpuOptions options)
-      : engine_(std::make_shared<const CpuEngine>(options.threads)) {
+  explicit CpuBackend(int threads) : engine_(std::make_shared<const CpuEngine>(threads)) {
     traits_.calls = call_traits();
   }
+  // The same device with another number of threads: what is made of weights they share.
+  CpuBackend(const CpuBackend& other, int threads)
+      : traits_(other.traits_),
+        engine_(
+            std::make_shared<const CpuEngine>(threads, vector::best_isa(), other.engine_->packed)),
+        store_(other.store_) {}
   const DeviceTraits& traits() const override { return traits_; }
   void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override {
     std::optional<Result<ExecutablePtr>> result;
@@ -332,8 +340,8 @@ class CpuBackend : public Backend {
       options.implementations = with_engine(*options.implementations);
       result = ExecutablePtr(
           std::make_shared<CpuExecutable>(std::move(options), traits_, engine_, store_));
-    } catch (const Error& error) {
-      result = error;
+    } catch (...) {
+      result = current_error();
     }
     done(std::move(*result));
   }
@@ -363,7 +371,9 @@ class CpuBackend : public Backend {
 }  // namespace
 
 std::shared_ptr<Backend> make_cpu_backend(CpuOptions options) {
-  return std::make_shared<CpuBackend>(options);
+  if (const auto* other = dynamic_cast<const CpuBackend*>(options.of.get()))
+    return std::make_shared<CpuBackend>(*other, options.threads);
+  return std::make_shared<CpuBackend>(options.threads);
 }
 
 }  // namespace rlx::detail

@@ -8,7 +8,8 @@
 namespace rlx::detail {
 
 struct CpuOptions {
-  int threads = 0;  // 0: one for each core
+  int threads = 0;                              // 0: one for each core
+  std::shared_ptr<const Backend> of = nullptr;  // a CPU whose packed weights and results it shares
 };
 std::shared_ptr<Backend> make_cpu_backend(CpuOptions options = {});
 

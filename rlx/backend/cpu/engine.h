@@ -33,8 +33,10 @@ namespace rlx::detail {
 
 struct CpuEngine {
   // 0 threads: one for each core.
-  explicit CpuEngine(int threads, vector::Isa isa = vector::best_isa())
+  explicit CpuEngine(int threads, vector::Isa isa = vector::best_isa(),
+                     std::shared_ptr<PackedWeights> weights = nullptr)
       : team(threads),
+        packed(weights ? std::move(weights) : std::make_shared<PackedWeights>()),
         elementwise(vector::elementwise(isa)),
         rows(vector::rows(isa)),
         reductions(vector::reductions(isa)),
@@ -55,7 +57,7 @@ struct CpuEngine {
         sequence(vector::sequence(isa)) {}
 
   mutable vector::Team team;
-  mutable PackedWeights packed;
+  const std::shared_ptr<PackedWeights> packed;
   const vector::Elementwise elementwise;
   const vector::Rows rows;
   const vector::Reductions reductions;

@@ -148,12 +148,13 @@ class ProductKernel : public image::CallKernel {
 
   const float* packed(const Argument& b, const vector::Product& product) {
     const Tensor::Mark mark = b.tensor.mark();
-    if (packed_ && mark == mark_) return packed_.get();
     const vector::Gemm& gemm = engine_->gemm;
+    // A view of the weight may be another part of it in every run.
     const PackedWeights::Order order{kPackedProduct, product.inner,    product.columns,
                                      product.b.row,  product.b.column, b.is_view ? b.offset : 0};
+    if (packed_ && mark == mark_ && order == order_) return packed_.get();
     mark_ = {};
-    engine_->packed.get(
+    engine_->packed->get(
         b.tensor, order, gemm.packed_size(product.inner, product.columns), packed_, [&](float* to) {
           const Tensor tensor = b.tensor.aligned();
           vector::Matrix from = product.b;
@@ -163,14 +164,16 @@ class ProductKernel : public image::CallKernel {
           });
         });
     mark_ = mark;
+    order_ = order;
     return packed_.get();
   }
 
   CpuEnginePtr engine_;
   ProductOptions options_;
   std::unique_ptr<TileProgram> tile_;
-  PackedPtr packed_;  // of b, when it had this mark
+  PackedPtr packed_;  // of b, when it had this mark, in this order
   Tensor::Mark mark_;
+  PackedWeights::Order order_ = {};
   Tensor copied_;
   Tensor::Mark copied_mark_;
 };

@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_quantised.h"
 
 #include <algorithm>
+#include <array>
 
 #include "rlx/backend/cpu/nest_rows.h"
 
@@ -155,7 +156,11 @@ class ByteProductKernel : public image::CallKernel {
   }
 
   void pack(const vector::ByteMatrix& b, const Tensor* kept) {
-    if (kept && kept->mark() == mark_) return;
+    // A view of the weight may be another part of it in every run.
+    const int64_t offset = kept ? static_cast<const std::byte*>(b.data) - kept->bytes().data() : 0;
+    const Order order{offset, inner_, columns_, b.row, b.column};
+    if (kept && kept->mark() == mark_ && order == order_) return;
+    mark_ = {};
     const vector::ByteGemm& gemm = engine_->byte_gemm;
     packed_.resize(static_cast<size_t>(gemm.packed_words(inner_, columns_)));
     sums_.resize(static_cast<size_t>(gemm.panels(columns_) * gemm.panel_columns));
@@ -163,7 +168,8 @@ class ByteProductKernel : public image::CallKernel {
                       [&](int64_t begin, int64_t end) {
                         gemm.pack(b, inner_, columns_, {begin, end}, packed_.data(), sums_.data());
                       });
-    mark_ = kept ? kept->mark() : Tensor::Mark();
+    if (kept) mark_ = kept->mark();
+    order_ = order;
   }
 
   void multiply(const vector::ByteMatrix& a, int32_t* c) {
@@ -197,6 +203,8 @@ class ByteProductKernel : public image::CallKernel {
   std::vector<uint32_t> packed_, left_;
   std::vector<int32_t> sums_, left_sums_, a_zeros_, b_zeros_;
   Tensor::Mark mark_;  // of the b that is packed
+  using Order = std::array<int64_t, 5>;
+  Order order_ = {};  // where it begins, its extents and steps
 };
 
 }  // namespace

@@ -94,7 +94,7 @@ class Direction {
  private:
   void take_weights(const image::CallSite& site) {
     const Tensor &w = *site.in(1), &r = *site.in(2);
-    if (w.mark() == w_mark_ && r.mark() == r_mark_) return;
+    if (options_.keeps_weights && w.mark() == w_mark_ && r.mark() == r_mark_) return;
     const int64_t wide = e_.gates * e_.hidden;
     const float *from_w = w.data<float>().data() + d_ * wide * e_.inputs,
                 *from_r = r.data<float>().data() + d_ * wide * e_.hidden;

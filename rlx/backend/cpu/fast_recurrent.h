@@ -11,7 +11,8 @@ struct RecurrentOptions {
   int64_t directions = 1;
   bool reverse = false, batch_first = false;  // reverse: the first direction is
   bool input_forget = false, linear_before_reset = false;
-  float clip = 0;  // 0: none
+  float clip = 0;              // 0: none
+  bool keeps_weights = false;  // w and r change with their marks only
   using Activation = vector::Elementwise::Function vector::Elementwise::*;
   std::vector<Activation> activations = {};  // as many for each direction
 };

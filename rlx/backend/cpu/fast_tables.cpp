@@ -47,8 +47,7 @@ RecurrentOptions::Activation cell_activation(std::string name) {
                            : nullptr;
 }
 template <RecurrentOptions::Kind kind>
-Kernel recurrent(const image::Call& call, const image::Image& /*image*/,
-                 const CpuEnginePtr& engine) {
+Kernel recurrent(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
   using Kind = RecurrentOptions::Kind;
   const Attrs& attrs = call.attrs;
   const std::string& direction = attrs.get<std::string>("direction");
@@ -56,7 +55,8 @@ Kernel recurrent(const image::Call& call, const image::Image& /*image*/,
                            .directions = direction == "bidirectional" ? 2 : 1,
                            .reverse = direction == "reverse",
                            .batch_first = attrs.get<int64_t>("layout") == 1,
-                           .clip = static_cast<float>(attrs.get<double>("clip"))};
+                           .clip = static_cast<float>(attrs.get<double>("clip")),
+                           .keeps_weights = is_kept(call, 1, image) && is_kept(call, 2, image)};
   if (kind == Kind::lstm) options.input_forget = attrs.get<bool>("input_forget");
   if (kind == Kind::gru) options.linear_before_reset = attrs.get<bool>("linear_before_reset");
   Strings names = attrs.get<Strings>("activations");

@@ -21,7 +21,7 @@ class PackedOf {
     const Tensor::Mark mark = weight.mark();
     if (held_ && mark == mark_ && order == order_) return held_.get();
     mark_ = {};
-    engine.packed.get(weight, order, size, held_, make);
+    engine.packed->get(weight, order, size, held_, make);
     mark_ = mark;
     order_ = order;
     return held_.get();

@@ -87,7 +87,7 @@ PackedPtr PackedWeights::allocate(int64_t floats) {
 
 PackedWeights::Size PackedWeights::size() const {
   const std::lock_guard lock(mutex_);
-  Size size;
+  Size size{.made = made_};
   for (const auto& [key, entry] : entries_)
     if (!entry.data.expired()) {
       ++size.count;

@@ -32,10 +32,12 @@ class PackedWeights {
     if (find(key, held)) return;
     make(place(floats, held));
     entries_[key] = {held, floats};
+    ++made_;
   }
 
   struct Size {
     int64_t count = 0, bytes = 0;
+    int64_t made = 0;  // so far, those that nobody holds any more among them
   };
   Size size() const;  // of those that programs hold
 
@@ -63,6 +65,7 @@ class PackedWeights {
   size_t most_ = 64;           // entries before those that nobody holds are dropped
   std::weak_ptr<Piece> open_;  // the last piece
   size_t placed_ = 0;          // floats so far
+  int64_t made_ = 0;
 };
 
 }  // namespace rlx::detail

@@ -10,7 +10,8 @@ using Want = RunRequest::Want;
 // Who was asked to wait, and how many devices were opened.
 struct Watch {
   std::atomic<int> waits = 0, opened = 0;
-  std::optional<Error> refuses;  // to open
+  std::atomic<bool> is_slow = false;  // nothing has arrived where somebody only looks
+  std::optional<Error> refuses;       // to open
 };
 
 class WatchedGpu : public FaultyGpu {
@@ -20,6 +21,9 @@ class WatchedGpu : public FaultyGpu {
   void wait(Ticket ticket) override {
     ++watch_->waits;
     FaultyGpu::wait(ticket);
+  }
+  void poll() override {
+    if (!watch_->is_slow) FaultyGpu::poll();
   }
 
  private:
@@ -176,6 +180,35 @@ TEST_P(AsyncTest, ATensorOfAnotherDeviceIsBroughtWithoutWaiting) {
   here->run_async(request, [&](const Error* error) { lost = *error; });
   here->wait();
   says(lost, ErrorKind::device_lost, "lost");
+}
+
+// y = x[at], which may raise a flag.
+ImageBuilder picking() {
+  ImageBuilder b;
+  const Number two = b.constant(2);
+  const ValueId x = b.input("x", two, Dim(2)), at = b.input("at", two, Dim(2), DType::i32);
+  const ValueId y = b.value(Kind::result, "y", two);
+  const int32_t node = b.node("gather", "the node");
+  b.step(b.image->run, b.pick(x, at, y, two, two, node), node);
+  b.output("y", y, Dim(2));
+  return b;
+}
+
+TEST_P(AsyncTest, AReadThatIsToComeGivesWhatItsOwnRunWrote) {
+  const ExecutablePtr program = prepared(picking());
+  watch->is_slow = true;
+  const auto kept = [&](double first) {
+    RunRequest request = request_of({floats({first, 2}), integers({0, 1})}, {Want::device});
+    program->run_async(request, [](const Error* error) { EXPECT_EQ(error, nullptr); });
+    return request.device_outputs[0];
+  };
+  std::optional<Result<Tensor>> read;
+  kept(1).read_async([&](Result<Tensor> made) { read.emplace(std::move(made)); });
+  ASSERT_FALSE(read);
+  kept(5);  // nobody holds the first tensor any more, and it is still to be read
+  device->wait();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(elements(read->take()), (List{1, 2}));
 }
 
 }  // namespace

@@ -39,20 +39,20 @@ void start(Reading& reading, const std::shared_ptr<Reading>& self, const std::sh
   copy.target = reading.staging.get();
   copy.bytes = bytes;
   gpu->submit({&copy, 1});
-  const Tickets::Id id = reading.tickets->open(owner);
-  const Ticket ticket = gpu->read(
-      *reading.staging, 0, bytes,
-      [self](Result<std::span<const std::byte>> result) {
-        if (result.ok())
-          from_device(result.take(), self->tensor);
-        else
-          self->error = result.error();
-      },
-      [self, id] {
-        self->tickets->close(id);
-        self->finish();
-      });
-  reading.tickets->set(id, gpu, ticket);
+  reading.tickets->start(owner, gpu, [&](Tickets::Id id) {
+    return gpu->read(
+        *reading.staging, 0, bytes,
+        [self](Result<std::span<const std::byte>> result) {
+          if (result.ok())
+            from_device(result.take(), self->tensor);
+          else
+            self->error = result.error();
+        },
+        [self, id] {
+          self->tickets->close(id);
+          self->finish();
+        });
+  });
 }
 
 }  // namespace

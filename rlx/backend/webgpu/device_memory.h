@@ -28,6 +28,8 @@ class GpuMemory : public DeviceMemory {
   // 64-bit integers in two words, as the host has them: other programs get them from there.
   void set_in_words(bool in_words) { in_words_ = in_words; }
   bool in_words() const { return in_words_; }
+  // Such a one may not be written: the read takes the bytes when the outcome is known.
+  bool is_being_read() const { return *reads_ > 0; }
 
  private:
   const std::shared_ptr<Gpu> gpu_;

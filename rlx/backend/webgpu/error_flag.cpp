@@ -60,12 +60,20 @@ void Outcome::start(const std::shared_ptr<Gpu>& gpu, const std::shared_ptr<Ticke
     error_.reset();
   }
   ++late_->pending;
-  const Tickets::Id id = tickets->open(owner);
-  const Ticket ticket = gpu->read(
-      *staging_, 0, kFlagBytes,
-      [this](Result<std::span<const std::byte>> flag) { take(std::move(flag)); },
-      [this, id] { arrive(id); });
-  tickets->set(id, gpu, ticket);
+  try {
+    tickets->start(owner, gpu, [&](Tickets::Id id) {
+      return gpu->read(
+          *staging_, 0, kFlagBytes,
+          [this](Result<std::span<const std::byte>> flag) { take(std::move(flag)); },
+          [this, id] { arrive(id); });
+    });
+  } catch (...) {  // the run fails at once, and whoever calls this holds it
+    const std::lock_guard lock(mutex_);
+    known_ = true;
+    alive_ = nullptr;
+    --late_->pending;
+    throw;
+  }
 }
 
 void Outcome::take(Result<std::span<const std::byte>> flag) {

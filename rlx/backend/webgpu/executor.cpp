@@ -64,11 +64,6 @@ void Executor::begin_job(RunRequest* request, RunDone done, bool waiting, Brough
   if (!begun) tell_dropped(done);
 }
 
-void Executor::expect_callback() {
-  ++pending_;
-  alive_ = shared_from_this();
-}
-
 void Executor::fail_job(const Error& error) {
   if (!job_.failure) job_.failure = error;
   job_.over = true;

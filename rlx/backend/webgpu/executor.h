@@ -83,7 +83,10 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   void begin_job(RunRequest* request, RunDone done, bool waiting, Brought brought);
   template <class Action>
   void enter(Action action, int arrived = 0);
-  void expect_callback();
+  template <class Start>
+  auto expect_callback(const Start& start);
+  template <class Start>
+  void start_callback(const Start& start);
   struct Ending {
     RunDone done;
     std::optional<Error> failure;

@@ -30,4 +30,17 @@ void Executor::enter(Action action, int arrived) {
   if (ending.done) tell(std::move(ending));
 }
 
+// Starts what will call back once; where it throws, it does not.
+template <class Start>
+auto Executor::expect_callback(const Start& start) {
+  ++pending_;
+  alive_ = shared_from_this();
+  try {
+    return start();
+  } catch (...) {
+    --pending_;
+    throw;
+  }
+}
+
 }  // namespace rlx::detail::webgpu

@@ -80,6 +80,21 @@ TEST_P(ExecutorFailureTest, AFlagOfATensorThatStayedReachesWaitOrTheNextRun) {
   says(error_of([&] { other->run(next); }), ErrorKind::invalid_input, kOutOfRange);
 }
 
+TEST_P(ExecutorFailureTest, ARefusalOfAnyCallOfARunWhoseOutputStaysEndsIt) {
+  const ExecutablePtr program = prepared(picking(false));
+  for (int at = 0;; ++at) {
+    *fault = {Fault::Kind::refusal, at};
+    RunRequest request = request_of(good(), {Want::device});
+    const auto error = error_of([&] {
+      program->run(request);
+      program->wait();
+    });
+    if (!std::exchange(*fault, {}).struck) break;
+    says(error, ErrorKind::device, "the test refuses");
+    EXPECT_EQ(run(program, good()), (List{1, 4})) << "after call " << at;
+  }
+}
+
 TEST_P(ExecutorFailureTest, ManyRunsThatNobodyReadsKeepFewFlags) {
   const ExecutablePtr program = prepared(picking(false));
   RunRequest request = request_of(good(), {Want::nothing});

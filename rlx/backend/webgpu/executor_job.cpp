@@ -35,20 +35,15 @@ bool Executor::connect() {
   const std::shared_ptr<WebGpuDevice> device = device_.lock();
   if (!device) fail(ErrorKind::device_lost, "run: the device was closed");
   if (LogicalDevicePtr open = device->logical().current()) return connect_to(std::move(open));
-  expect_callback();
-  LogicalDevicePtr open;
-  try {
-    open = device->logical().get([this](Result<LogicalDevicePtr> made) {
+  LogicalDevicePtr open = expect_callback([&] {
+    return device->logical().get([this](Result<LogicalDevicePtr> made) {
       enter(
           [&] {
             if (connect_to(made.take())) go_on();
           },
           1);
     });
-  } catch (...) {
-    --pending_;
-    throw;
-  }
+  });
   if (!open) return false;
   --pending_;
   return connect_to(std::move(open));
@@ -66,17 +61,18 @@ bool Executor::connect_to(LogicalDevicePtr logical) {
   }
   std::vector<const image::Kernel*> kernels;
   for (const image::Kernel& kernel : image_.kernels) kernels.push_back(&kernel);
-  expect_callback();
-  std::optional<PipelineList> ready = connection_.logical->pipelines->get(
-      connection_.logical->gpu, kernels, counters_.pipelines, [this](Result<PipelineList> made) {
-        enter(
-            [&] {
-              connection_.pipelines = made.take();
-              connection_.compiled = true;
-              go_on();
-            },
-            1);
-      });
+  std::optional<PipelineList> ready = expect_callback([&] {
+    return connection_.logical->pipelines->get(
+        connection_.logical->gpu, kernels, counters_.pipelines, [this](Result<PipelineList> made) {
+          enter(
+              [&] {
+                connection_.pipelines = made.take();
+                connection_.compiled = true;
+                go_on();
+              },
+              1);
+        });
+  });
   if (!ready) return false;
   --pending_;
   connection_.pipelines = std::move(*ready);

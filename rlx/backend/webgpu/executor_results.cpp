@@ -100,6 +100,12 @@ void Executor::take_host_outputs() {
 
 // ---- The queue ---------------------------------------------------------------------------------
 
+// The same for a call of the device, start(id), which gives the ticket that waiting takes.
+template <class Start>
+void Executor::start_callback(const Start& start) {
+  expect_callback([&] { tickets_->start(this, connection_.logical->gpu, start); });
+}
+
 void Executor::submit(std::span<const Command> commands, size_t dispatches) {
   ++counters_.submits;
   counters_.dispatches += dispatches;
@@ -110,20 +116,13 @@ void Executor::submit(std::span<const Command> commands, size_t dispatches) {
     return states_.submitted();
   }
   const size_t first = report->dispatches.size() - dispatches;
-  const Tickets::Id id = tickets_->open(this);
-  expect_callback();
-  try {
-    const Ticket ticket = connection_.logical->gpu->submit(
+  start_callback([&](Tickets::Id id) {
+    return connection_.logical->gpu->submit(
         commands, {.timestamps = true}, [this, first, id](Result<SubmitTimes> times) {
           tickets_->close(id);
           enter([&] { take_times(first, std::move(times)); }, 1);
         });
-    tickets_->set(id, connection_.logical->gpu, ticket);
-  } catch (...) {
-    --pending_;
-    tickets_->close(id);
-    throw;
-  }
+  });
   states_.submitted();
 }
 
@@ -137,16 +136,15 @@ void Executor::start_read(const Recorder::Readback& readback) {
   ++counters_.readbacks;
   counters_.readback_bytes += readback.bytes;
   job_.readback = &readback;
-  expect_callback();
-  const Tickets::Id id = tickets_->open(this);
-  const Ticket ticket = connection_.logical->gpu->read(
-      *readback.staging, 0, readback.bytes,
-      [this](Result<std::span<const std::byte>> bytes) { take_bytes(std::move(bytes)); },
-      [this, id] {
-        tickets_->close(id);
-        enter([this] { resume(); }, 1);
-      });
-  tickets_->set(id, connection_.logical->gpu, ticket);
+  start_callback([&](Tickets::Id id) {
+    return connection_.logical->gpu->read(
+        *readback.staging, 0, readback.bytes,
+        [this](Result<std::span<const std::byte>> bytes) { take_bytes(std::move(bytes)); },
+        [this, id] {
+          tickets_->close(id);
+          enter([this] { resume(); }, 1);
+        });
+  });
 }
 
 // The bytes are gone when this returns; the run goes on when their buffer is free again.
@@ -178,18 +176,17 @@ void Executor::resume() {
 // A long loop records faster than the device works: it goes on when that has caught up.
 void Executor::start_draining() {
   recorder_.flush();
-  expect_callback();
-  const Tickets::Id id = tickets_->open(this);
-  const Ticket ticket = connection_.logical->gpu->finish([this, id](Result<bool> finished) {
-    tickets_->close(id);
-    enter(
-        [&] {
-          finished.take();
-          if (!job_.over) walk();
-        },
-        1);
+  start_callback([&](Tickets::Id id) {
+    return connection_.logical->gpu->finish([this, id](Result<bool> finished) {
+      tickets_->close(id);
+      enter(
+          [&] {
+            finished.take();
+            if (!job_.over) walk();
+          },
+          1);
+    });
   });
-  tickets_->set(id, connection_.logical->gpu, ticket);
 }
 
 void Executor::fill_report(RunReport& report) {

@@ -12,7 +12,7 @@ namespace rlx::detail::webgpu {
 
 // Which call fails, counted over all devices that share it, and how.
 struct Fault {
-  enum class Kind { none, loss, out_of_memory, used_memory } kind = Kind::none;
+  enum class Kind { none, loss, refusal, out_of_memory, used_memory } kind = Kind::none;
   int at = 0;     // the call that fails; for out_of_memory only buffers count
   int calls = 0;  // so far
   bool struck = false;
@@ -62,7 +62,10 @@ class FaultyGpu : public Gpu {
     step();
     return gpu_->read(staging, offset, bytes, std::move(take), std::move(done));
   }
-  Ticket finish(Done<bool> done) override { return gpu_->finish(std::move(done)); }
+  Ticket finish(Done<bool> done) override {
+    step();
+    return gpu_->finish(std::move(done));
+  }
   void wait(Ticket ticket) override { gpu_->wait(ticket); }
   void poll() override { gpu_->poll(); }
   std::optional<std::string> lost() const override { return gpu_->lost(); }
@@ -72,6 +75,8 @@ class FaultyGpu : public Gpu {
  private:
   void step() {
     if (fault_->kind == Fault::Kind::loss && fault_->strikes()) gpu_->force_loss("a test");
+    if (fault_->kind == Fault::Kind::refusal && fault_->strikes())
+      throw Error(ErrorKind::device, "the test refuses");
   }
 
   std::shared_ptr<Gpu> gpu_;

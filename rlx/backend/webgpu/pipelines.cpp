@@ -30,7 +30,20 @@ std::optional<PipelineList> Pipelines::get(const std::shared_ptr<Gpu>& gpu,
     if (batch->missing == 0) return std::move(batch->made);
   }
   compiled += fresh.size();
-  for (const image::Kernel* kernel : fresh) create(gpu, *kernel);
+  bool refused = false;
+  for (const image::Kernel* kernel : fresh) {
+    try {
+      create(gpu, *kernel);
+    } catch (...) {
+      {
+        const std::lock_guard lock(mutex_);
+        batch->done = nullptr;  // this call throws instead
+      }
+      refused = true;
+      arrive(kernel->wgsl, current_error());
+    }
+  }
+  if (refused) throw Error(*batch->error);
   return std::nullopt;
 }
 
@@ -39,18 +52,13 @@ void Pipelines::create(const std::shared_ptr<Gpu>& gpu, const image::Kernel& ker
   for (const image::Access access : kernel.bindings)
     source.storage.push_back(access == image::Access::read ? BindingAccess::read
                                                            : BindingAccess::read_write);
-  const Tickets::Id id = tickets_->open(nullptr);
-  try {
-    const Ticket ticket = gpu->create_pipeline(
+  tickets_->start(nullptr, gpu, [&](Tickets::Id id) {
+    return gpu->create_pipeline(
         source, [self = shared_from_this(), id, wgsl = kernel.wgsl](Result<PipelinePtr> result) {
           self->tickets_->close(id);
           self->arrive(wgsl, std::move(result));
         });
-    tickets_->set(id, gpu, ticket);
-  } catch (...) {
-    tickets_->close(id);
-    arrive(kernel.wgsl, current_error());
-  }
+  });
 }
 
 void Pipelines::arrive(const std::string& wgsl, Result<PipelinePtr> result) {
@@ -79,6 +87,7 @@ void Pipelines::arrive(const std::string& wgsl, Result<PipelinePtr> result) {
     }
   }
   for (const std::shared_ptr<Batch>& batch : complete) {
+    if (!batch->done) continue;
     if (batch->error)
       batch->done(*batch->error);
     else

@@ -26,8 +26,8 @@ class Pipelines : public std::enable_shared_from_this<Pipelines> {
       : tickets_(std::move(tickets)), most_(most) {}
 
   // A pipeline for each kernel: at once where all are there, else through `done`, which is then
-  // never called before this returns to a thread that waits for nothing. The kernels must live
-  // until then. `compiled` counts those that are new.
+  // never called before this returns to a thread that waits for nothing, and not at all where this
+  // throws. The kernels must live until then. `compiled` counts those that are new.
   std::optional<PipelineList> get(const std::shared_ptr<Gpu>& gpu,
                                   const std::vector<const image::Kernel*>& kernels,
                                   uint64_t& compiled, Done<PipelineList> done);

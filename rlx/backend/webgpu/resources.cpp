@@ -136,7 +136,7 @@ std::shared_ptr<GpuMemory> Resources::keep(ValueId value, uint64_t bytes,
                                            const std::string& label) {
   auto& kept = kept_[value];
   for (size_t i = 0; i < kept.size();) {
-    const bool free = kept[i].use_count() == 1;
+    const bool free = kept[i].use_count() == 1 && !kept[i]->is_being_read();
     if (free && kept[i]->buffer()->bytes() >= bytes) return kept[i];
     if (free)
       kept.erase(kept.begin() + static_cast<int64_t>(i));  // too small from now on

@@ -22,6 +22,17 @@ class Tickets {
   Id open(const void* owner);
   void set(Id id, const std::shared_ptr<Waitable>& by, Ticket ticket);
   void close(Id id);
+  // All of it for a call that gives a ticket, start(id): where it throws, nothing is under way.
+  template <class Start>
+  void start(const void* owner, const std::shared_ptr<Waitable>& by, const Start& start) {
+    const Id id = open(owner);
+    try {
+      set(id, by, start(id));
+    } catch (...) {
+      close(id);
+      throw;
+    }
+  }
   // The owner is gone; whoever waits next also waits for what it has left.
   void abandon(const void* owner);
 

@@ -402,5 +402,16 @@ TEST(OnnxStructure, SymbolsThatNoInputHasAndInputsThatNothingReadsAreNoHindrance
   EXPECT_EQ(outputs.at("y").shape(), Shape{2});
 }
 
+// What constants alone decide is computed once, when a program is prepared: the graph says it all.
+TEST(OnnxImport, FoldsNothing) {
+  const rlx::Graph graph =
+      of_x({node("Mul", {"a", "b"}, "c"), node("Exp", {"c"}, "d"), node("Add", {"x", "d"}, "y")},
+           {float_tensor("a", {8}), float_tensor("b", {8})});
+  std::vector<std::string> ops;
+  for (const rlx::Node& each : graph.nodes())
+    if (!is_source(each)) ops.push_back(each.op->name);
+  EXPECT_EQ(ops, (std::vector<std::string>{"mul", "exp", "add"}));
+}
+
 }  // namespace
 }  // namespace rlx::onnx
