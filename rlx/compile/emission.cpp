@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/quads.h"
 #include "rlx/codegen/shards.h"
 
 namespace rlx::detail {
@@ -100,8 +101,11 @@ void Emission::emit(Dispatch dispatch, int node, Steps& steps) {
   dispatch.flag_code = node + 1;
   if (dispatch.flags_errors && lowered_.flag < 0)
     lowered_.flag = make_value(ValueKind::flag, "error flag", {DType::u32, {4}});
-  add(std::move(dispatch), node, steps);
-  for (Dispatch& pack : packing) add(std::move(pack), node, steps);
+  packing.insert(packing.begin(), std::move(dispatch));
+  for (Dispatch& each : packing) {
+    take_quads(each, options_.choices);
+    add(std::move(each), node, steps);
+  }
 }
 
 void Emission::emit(Steps more, int node, Steps& steps) {
@@ -117,7 +121,7 @@ void Emission::emit(Steps more, int node, Steps& steps) {
 }
 
 void Emission::check_strict(const std::string& op, const std::string& reason) const {
-  if (strict_ && !traits_.on_host() && !reason.empty())
+  if (options_.strict && !traits_.on_host() && !reason.empty())
     fail(ErrorKind::unsupported, op, ": would run on the host: ", reason);
 }
 
