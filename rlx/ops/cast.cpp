@@ -104,9 +104,9 @@ const OpDef& cast_op() {
       .lower = lower,
       .gradient = gradient,
       .conversion = conversion,
-      .variants = {quads_variants()},
       .view = view,
       .symbolic = symbolic,
+      .variants = {quads_variants()},
       .onnx = "Cast",
   };
   return op;
