@@ -1,8 +1,9 @@
 #include "rlx/codegen/elementwise.h"
 
 #include <algorithm>
+#include <cctype>
 
-#include "rlx/codegen/each_element.h"
+#include "rlx/codegen/quads.h"
 #include "rlx/codegen/render.h"
 #include "rlx/codegen/scalar_formula.h"
 #include "rlx/ops/lib/library.h"
@@ -24,12 +25,15 @@ bool spans_too_much(const Operand& operand, const DeviceTraits& traits) {
          traits.max_binding_bytes - (from_start ? 0 : traits.storage_alignment);
 }
 
-// Splits the elements where an operand is too large to bind whole. False where that cannot be done:
-// the executor then says which tensor is too large.
-bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
+struct Sharding {
+  bool fits = true;   // false: the executor then says which tensor is too large
+  bool fours = true;  // shards begin at multiples of 4 elements
+};
+
+// Splits the elements where an operand is too large to bind whole, between words that are stored
+// whole.
+Sharding shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
   const Operand& result = dispatch.operands.back();
-  const int64_t per_word =
-      dispatch.writes_words ? device_storage(result.dtype, traits).elements_per_word : 1;
   std::vector<Operand> nest;
   std::vector<size_t> large;
   for (size_t i = 0; i < dispatch.operands.size(); ++i) {
@@ -48,8 +52,14 @@ bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
     large.clear();
   std::vector<Operand> cut_operands;
   for (const size_t i : large) cut_operands.push_back(nest[i]);
-  const auto shards =
-      large.empty() || shape.empty() ? std::nullopt : cut(shape, cut_operands, per_word, traits);
+  std::optional<Shards> shards;
+  bool fours = true;
+  if (!large.empty() && !shape.empty()) {
+    shards = cut(shape, cut_operands, 4, traits);
+    const auto finest = dispatch.writes_words ? shards : cut(shape, cut_operands, 1, traits);
+    fours = !finest || (shards && shards->chunked == finest->chunked);
+    if (!fours) shards = finest;
+  }
   Dim first = 0, end = count;
   if (shards) {
     for (const size_t i : large) dispatch.operands[i].window = window_of(nest[i], *shards);
@@ -61,8 +71,8 @@ bool shard(Dispatch& dispatch, const Dim& count, const DeviceTraits& traits) {
   }
   dispatch.params.emplace_back("first", first);
   dispatch.params.emplace_back("end", end);
-  dispatch.workgroups = ceil_div(end - first, 64 * per_word);
-  return shards || large.empty();
+  dispatch.workgroups = ceil_div(end - first, dispatch.writes_words ? 256 : 64);
+  return {shards || large.empty(), fours};
 }
 
 // Elements of host tensors, whose symbols have a dot, may be negative: of those nothing is known.
@@ -93,41 +103,185 @@ Operand broadcast(Operand operand, const Dims& shape) {
   return operand;
 }
 
+namespace {
+
+bool mentions_index(const std::string& source) {
+  const auto is_letter = [&](size_t at) {
+    return at < source.size() &&
+           (std::isalnum(static_cast<unsigned char>(source[at])) || source[at] == '_');
+  };
+  for (size_t at = source.find('i'); at != std::string::npos; at = source.find('i', at + 1))
+    if (!is_letter(at + 1) && (at == 0 || (!is_letter(at - 1) && source[at - 1] != '.')))
+      return true;
+  return false;
+}
+
+// The text of a formula's kernels: element() computes one element of all results from one of each
+// operand; around it a kernel loads and stores, one by one or in quads.
+class ElementText {
+ public:
+  ElementText(const Formula& formula, const std::vector<Operand>& operands,
+              const DeviceTraits& traits)
+      : formula_(formula),
+        operands_(operands),
+        traits_(traits),
+        has_index_(mentions_index(formula.statements) || mentions_index(formula.expression)) {
+    for (const auto& [result, expression] : formula.more_results)
+      results_.push_back({result.name, device_storage(result.dtype, traits)});
+    results_.push_back({"result", device_storage(formula.result.dtype, traits)});
+  }
+
+  std::string one_by_one() const {
+    const bool one = formula_.more_results.empty();
+    std::string body = element() + R"(
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let i = params.first + workgroup_index(ids) * WORKGROUP + lane;
+  if (i >= params.end) { return; }
+)" + text("  let e = element(", loads(), ");\n");
+    for (const Stored& stored : results_)
+      body +=
+          text("  store_", stored.name, "(i, e", one ? "" : ".", one ? "" : stored.name, ");\n");
+    return body + "}\n";
+  }
+
+  // Four to an invocation, so that it has whole words of what is packed.
+  std::string by_words() const {
+    const bool one = formula_.more_results.empty();
+    std::string words, elements, ends;
+    for (const auto& [name, storage] : results_) {
+      const std::string value = one ? "e" : "e." + name;
+      if (storage.elements_per_word == 1) {
+        elements += text("    store_", name, "(i, ", value, ");\n");
+      } else if (storage.elements_per_word == 4) {
+        words += text("  var ", name, " = 0u;\n");
+        elements += text("    ", name, " |= pack_", name, '(', value, ", k);\n");
+        ends += text("  store_word_", name, "(first / 4u, ", name, ");\n");
+      } else {
+        words += text("  var ", name, " = vec2<u32>();\n");
+        elements += text("    ", name, "[k / 2u] |= pack_", name, '(', value, ", k % 2u);\n");
+        ends += text("  store_word_", name, "(first / 2u, ", name, ".x);\n");
+        ends += text("  if (first + 2u < params.end) { store_word_", name, "(first / 2u + 1u, ",
+                     name, ".y); }\n");
+      }
+    }
+    return element() + R"(
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let first = params.first + (workgroup_index(ids) * WORKGROUP + lane) * 4u;
+  if (first >= params.end) { return; }
+)" + words +
+           R"(  for (var k = 0u; k < 4u; k++) {
+    let i = first + k;
+    if (i >= params.end) { break; }
+)" + text("    let e = element(", loads(), ");\n", elements, "  }\n", ends, "}\n");
+  }
+
+  std::string in_quads() const {
+    std::string body = element() + R"(
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let i = params.first + (workgroup_index(ids) * WORKGROUP + lane) * 4u;
+  if (i >= params.end) { return; }
+)";
+    for (const Operand& operand : operands_)
+      body += text("  let ", operand.name, " = load", is_repeated(operand) ? "" : "4", '_',
+                   operand.name, "(i);\n");
+    for (size_t lane = 0; lane < 4; ++lane) {
+      std::string arguments = has_index_ ? text("i + ", lane, 'u') : "";
+      for (const Operand& operand : operands_)
+        append(arguments,
+               is_repeated(operand) ? operand.name : text(operand.name, '.', "xyzw"[lane]));
+      body += text("  let e", lane, " = element(", arguments, ");\n");
+    }
+    for (const auto& [name, storage] : results_) {
+      const std::string part = formula_.more_results.empty() ? "" : "." + name;
+      body += text("  store4_", name, "(i, vec4<", storage.compute, ">(e0", part, ", e1", part,
+                   ", e2", part, ", e3", part, "));\n");
+    }
+    return body + "}\n";
+  }
+
+ private:
+  static void append(std::string& arguments, const std::string& more) {
+    arguments += (arguments.empty() ? "" : ", ") + more;
+  }
+  std::string loads() const {
+    std::string arguments = has_index_ ? "i" : "";
+    for (const Operand& operand : operands_) append(arguments, text("load_", operand.name, "(i)"));
+    return arguments;
+  }
+
+  std::string element() const {
+    const bool several = !formula_.more_results.empty();
+    std::string fields, values, arguments = has_index_ ? "i: u32" : "";
+    for (const auto& [name, storage] : results_)
+      fields += text("  ", name, ": ", storage.compute, ",\n");
+    for (const auto& another : formula_.more_results) append(values, another.expression);
+    append(values, formula_.expression);
+    for (const Operand& operand : operands_)
+      append(arguments, text(operand.name, ": ", device_storage(operand.dtype, traits_).compute));
+    std::string body = formula_.functions;
+    if (several) body += text("struct Element {\n", fields, "}\n");
+    body += text("fn element(", arguments, ") -> ",
+                 several ? "Element" : results_.back().storage.compute, " {\n");
+    for (const Param& param : formula_.params)
+      if (!formula_.is_region) body += text("  let ", param.name, " = params.", param.name, ";\n");
+    return text(body, formula_.statements, "  return ", several ? "Element(" : "", values,
+                several ? ")" : "", ";\n}\n");
+  }
+
+  const Formula& formula_;
+  const std::vector<Operand>& operands_;
+  const DeviceTraits& traits_;
+  const bool has_index_;
+  struct Stored {
+    std::string name;
+    DeviceStorage storage;
+  };
+  std::vector<Stored> results_;
+};
+
+}  // namespace
+
 Dispatch generate(const Formula& formula, const DeviceTraits& traits) {
   Dispatch dispatch;
-  const DeviceStorage storage = device_storage(formula.result.dtype, traits);
-  std::string body = text("fn compute(i: u32) -> ", storage.compute, " {\n");
-  if (!formula.statements.empty()) dispatch.operands = formula.operands;
-  for (const Operand& operand : formula.operands) {
-    if (!formula.statements.empty()) break;
-    dispatch.operands.push_back(broadcast(operand, formula.result.shape));
-    body += text("  let ", operand.name, " = load_", operand.name, "(i);\n");
-  }
-  for (const Param& param : formula.params)
-    if (formula.statements.empty())
-      body += text("  let ", param.name, " = params.", param.name, ";\n");
-  body += formula.statements;
-  body += text("  return ", formula.expression, ";\n}\n");
-  body = formula.functions + body;
-  for (const Operand& result : formula.more_results) dispatch.operands.push_back(result);
+  std::vector<Operand> operands = formula.operands;
+  if (!formula.is_region)
+    for (Operand& operand : operands) operand = broadcast(operand, formula.result.shape);
+  dispatch.operands = operands;
+  for (const auto& another : formula.more_results) dispatch.operands.push_back(another.result);
   dispatch.operands.push_back(LowerSite::named(formula.result, "result", Access::write));
   dispatch.params = formula.params;
-  dispatch.writes_words = storage.elements_per_word > 1;
-  if (dispatch.writes_words) dispatch.constants.push_back({"PER_WORD", storage.elements_per_word});
-  if (!shard(dispatch, count(formula.result.shape), traits) && dispatch.writes_words) {
+  const auto packed = [&](const Operand& operand) {
+    return operand.access == Access::write && is_packed(operand.dtype, traits);
+  };
+  const std::vector<Operand> whole = dispatch.operands;
+  dispatch.writes_words = std::any_of(whole.begin(), whole.end(), packed);
+  const Dim elements = count(formula.result.shape);
+  Sharding sharding = shard(dispatch, elements, traits);
+  if (!sharding.fits && dispatch.writes_words) {
     // Its blocks do not end at word boundaries: elements are stored one by one, and another step
     // packs them.
     dispatch.writes_words = false;
     dispatch.params = formula.params;
     dispatch.repeat = 1;
-    for (Operand& operand : dispatch.operands) operand.window.reset();
-    dispatch.operands.back().dtype = unpacked(formula.result.dtype);
-    shard(dispatch, count(formula.result.shape), traits);
-    dispatch.operands.back().dtype = formula.result.dtype;
-    dispatch.constants.clear();
+    dispatch.operands = whole;
+    for (Operand& operand : dispatch.operands)
+      if (packed(operand)) operand.dtype = unpacked(operand.dtype);
+    sharding = shard(dispatch, elements, traits);
+    for (size_t i = 0; i < whole.size(); ++i) dispatch.operands[i].dtype = whole[i].dtype;
   }
-  body += main_of_each(dispatch.writes_words);
-  dispatch.kernel = {formula.name, {formula.name + " (generated)", body}, formula.includes};
+  const ElementText kernel(formula, operands, traits);
+  const std::string file = formula.name + " (generated)";
+  dispatch.kernel = {formula.name,
+                     {file, dispatch.writes_words ? kernel.by_words() : kernel.one_by_one()},
+                     formula.includes};
+  if (sharding.fours && quads_guard(dispatch.operands)) {
+    const Dim workgroups =
+        dispatch.writes_words ? dispatch.workgroups : ceil_div(dispatch.workgroups, 4);
+    dispatch.quads = {1, {file, kernel.in_quads()}, {}, workgroups, true};
+  }
   return dispatch;
 }
 
@@ -161,7 +315,7 @@ std::string convert_expression(const std::string& v, DType from, DType to) {
   return wrap(text(target, '(', v, ')'));
 }
 
-Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& traits) {
+Formula copy_formula(const Operand& from, const Operand& to) {
   Formula formula;
   formula.name = from.dtype == to.dtype ? "copy" : text("cast_", from.dtype, '_', to.dtype);
   formula.operands = {LowerSite::named(from, "x", Access::read)};
@@ -169,7 +323,11 @@ Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& t
   formula.expression = convert_expression("x", from.dtype, to.dtype);
   if (formula.expression.find("truncate_to") != std::string::npos)
     formula.includes = {library("numbers"), library("truncate")};
-  return generate(formula, traits);
+  return formula;
+}
+
+Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& traits) {
+  return generate(copy_formula(from, to), traits);
 }
 
 Dispatch write_host_value(const HostValue& value, const Operand& to, const DeviceTraits& traits) {
@@ -180,11 +338,8 @@ Dispatch write_host_value(const HostValue& value, const Operand& to, const Devic
   const std::string element = "params.elements[i / 4u][i % 4u]";
   formula.expression = convert_expression(element, DType::u32, to.dtype);
   formula.params[0].list.resize(std::max<size_t>(value.elements.size(), 1));
-  Dispatch dispatch = generate(formula, traits);
-  const std::string unused = "  let elements = params.elements;\n";
-  std::string& body = dispatch.kernel.source.text;
-  body.erase(body.find(unused), unused.size());
-  return dispatch;
+  formula.is_region = true;  // which names its params
+  return generate(formula, traits);
 }
 
 void share_elements(Dispatch& dispatch, ValueId result) {

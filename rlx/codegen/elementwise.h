@@ -8,19 +8,24 @@
 
 namespace rlx {
 
-// What a generated kernel computes for element i of its result, from operands already broadcast to
-// its shape.
+// What a generated kernel computes for element i of its result, from operands broadcast to its
+// shape.
 struct Formula {
   std::string name;               // for the report
   std::vector<Operand> operands;  // read; named as in the expression
   Operand result;
-  std::string expression;          // over the operands' names
+  std::string expression;          // over the operands' names, and i
   std::vector<Param> params = {};  // named as in the expression
   std::vector<KernelText> includes = {};
-  // Of several ops: functions that the statements call, and statements before the expression,
-  // which load what they need of the operands: these have been broadcast already.
+  // Of several ops: functions that the statements call, and statements before the expression.
+  struct Another {
+    Operand result;  // of as many elements
+    std::string expression;
+  };
   std::string functions = {}, statements = {};
-  std::vector<Operand> more_results = {};  // which the statements store, of the result's shape
+  std::vector<Another> more_results = {};
+  // Operands have been broadcast, and statements speak of params.<name>.
+  bool is_region = false;
 };
 
 // One dispatch, or shards of it where a tensor is beyond what the device binds at once.
@@ -33,7 +38,9 @@ void share_elements(Dispatch& dispatch, ValueId result);
 // The lowering of an op that has a scalar form.
 Steps lower_elementwise(const LowerSite& site);
 
-// Copies operand `from`, whatever its view, to the contiguous `to`, converting the dtype.
+// Copies operand `from`, seen as `x`, whatever its view, to the contiguous `to`, converting the
+// dtype.
+Formula copy_formula(const Operand& from, const Operand& to);
 Dispatch copy_view(const Operand& from, const Operand& to, const DeviceTraits& traits);
 
 // Writes host values into a device tensor.

@@ -6,6 +6,7 @@
 
 #include "rlx/codegen/elementwise.h"
 #include "rlx/codegen/loads.h"
+#include "rlx/codegen/quads.h"
 #include "rlx/codegen/render.h"
 #include "rlx/codegen/scalar_formula.h"
 #include "rlx/codegen/statements.h"
@@ -97,24 +98,20 @@ std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, cons
                                   Statements& statements) {
   const size_t results = body.outputs().size();
   Formula formula;
-  // A packed result is stored by words, of which there can be one.
-  size_t last = results - 1;
-  for (size_t r = 0; r < results; ++r)
-    if (is_packed(site.out(r).dtype, site.traits)) last = r;
+  bool in_quads = false;  // words in another order are whole in quads alone
   for (size_t r = 0; r < results; ++r) {
     const Value value = body.outputs()[r].value;
     const auto stored = statements.stored(value);
-    if (!stored || !(count(value.shape()) == count(site.out(last).shape))) return std::nullopt;
-    const bool packed = is_packed(site.out(r).dtype, site.traits);
+    if (!stored || !(count(value.shape()) == count(site.out(results - 1).shape)))
+      return std::nullopt;
     Operand result = as_stored(site.write(text("out", r), r), stored->shape, stored->layout);
-    if (packed && (r != last || !result.contiguous())) return std::nullopt;
-    if (r == last) {
-      formula.expression = stored->name;
-      formula.result = std::move(result);
+    in_quads |= is_packed(result.dtype, site.traits) && !result.contiguous();
+    if (r + 1 < results) {
+      formula.more_results.push_back({std::move(result), stored->name});
       continue;
     }
-    statements.lines += text("  store_", result.name, "(i, ", stored->name, ");\n");
-    formula.more_results.push_back(std::move(result));
+    formula.expression = stored->name;
+    formula.result = std::move(result);
   }
   formula.name = described(body, "", std::vector<bool>(body.nodes().size()));
   formula.operands = module.operands;
@@ -122,9 +119,11 @@ std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, cons
   formula.includes = module.includes;
   formula.functions = module.functions;
   formula.statements = statements.lines;
+  formula.is_region = true;
   if (static_cast<int64_t>(formula.operands.size() + results) > site.traits.max_storage_buffers)
     return std::nullopt;
   Dispatch dispatch = generate(formula, site.traits);
+  if (in_quads && !always_in_quads(dispatch)) return std::nullopt;
   for (size_t r = 0; r < results; ++r) share_elements(dispatch, site.results[r].value);
   return dispatch;
 }
@@ -193,7 +192,8 @@ bool write_load(const LowerSite& site, const Graph& body, const Computed& comput
     if (operand.window && bytes(operand) > bytes(x)) return false;  // its parts may be too large
   }
   const std::string type = site.compute_type(x.dtype);
-  const std::string lines = text(statements.lines, "  return ", *name, ";\n}\n");
+  const std::string lines =
+      text(statements.loads(), statements.lines, "  return ", *name, ";\n}\n");
   if (x.contiguous()) {
     module.functions += text("fn load_", x.name, "(i: u32) -> ", type, " {\n", lines);
     return true;
@@ -233,7 +233,7 @@ bool write_store(const LowerSite& site, const Graph& body, int anchor,
     results.push_back(std::move(result));
   }
   module.functions += text("fn store_", y.name, "(i: u32, v: ", site.compute_type(y.dtype), ") {\n",
-                           statements.lines, "}\n");
+                           statements.loads(), statements.lines, "}\n");
   dispatch.operands.insert(dispatch.operands.end(), module.operands.begin(), module.operands.end());
   module.operands.clear();
   dispatch.operands.insert(dispatch.operands.end(), results.begin(), results.end());
@@ -253,6 +253,7 @@ bool attach(Module& module, Dispatch& dispatch, const DeviceTraits& traits) {
   append(dispatch.operands, module.operands);
   append(dispatch.params, module.params);
   append(dispatch.kernel.includes, module.includes);
+  dispatch.quads.reset();  // its loads and stores are not by these functions
   if (!module.functions.empty()) module.functions.pop_back();  // render ends the line
   dispatch.prelude.push_back(module.functions);
   return storage_bindings(dispatch) <= traits.max_storage_buffers;

@@ -36,6 +36,8 @@ TEST(Loads, AreCountedAsTheKernelSays) {
   EXPECT_EQ(said("Loads: x TAPS for each y."), Dim(15));
   EXPECT_EQ(said("Loads: x rows."), Dim("n") * Dim(8));
   EXPECT_EQ(said("Loads: * 1."), Dim(8));
+  EXPECT_EQ(said("Loads: x rows * 9/TAPS in all."), Dim("n") * Dim(2));
+  EXPECT_EQ(said("Loads: gamma 1, x rows *\n// 9/2/TAPS in all."), Dim("n"));
 }
 
 TEST(Loads, AreNotKnownWhereNothingIsSaid) {
@@ -43,6 +45,24 @@ TEST(Loads, AreNotKnownWhereNothingIsSaid) {
   EXPECT_EQ(said("Loads: gamma 1."), std::nullopt);
   EXPECT_EQ(said("Loads: x TILES."), std::nullopt);
   EXPECT_EQ(said("Loads: x 1 for each z."), std::nullopt);
+  EXPECT_EQ(said("Loads: x rows/TILES in all."), std::nullopt);
+  EXPECT_EQ(said("Loads: x rows/ in all."), std::nullopt);
+}
+
+TEST(Loads, InAllAreNotKnownOfShards) {
+  Dispatch dispatch = dispatch_of("// Loads: x rows in all.\n");
+  EXPECT_EQ(loads_of_x(dispatch), Dim("n"));
+  dispatch.repeat = 2;
+  EXPECT_EQ(loads_of_x(dispatch), std::nullopt);
+}
+
+TEST(Loads, OfAnotherKernelCountWhereItRuns) {
+  Dispatch dispatch = dispatch_of("// Loads: x 1.\n");
+  const Dim few = 1 - min(floor_div(Dim("n"), 8), 1);
+  dispatch.alternatives = {{few, {"few.wgsl", "// Loads: x ROWS.\n"}, {{"ROWS", int64_t{4}}}}};
+  const Dim loads = *loads_of_x(dispatch);
+  EXPECT_EQ(loads.value({{"n", 7}}), 32);
+  EXPECT_EQ(loads.value({{"n", 8}}), 8);
 }
 
 TEST(Loads, MayBeSaidInThePrelude) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <set>
 
+#include "rlx/codegen/quads.h"
+
 namespace rlx {
 namespace {
 
@@ -101,13 +103,14 @@ std::string store_expression(const Operand& operand, const DeviceStorage& storag
   return storage.element == storage.compute ? "v" : text(storage.element, "(v)");
 }
 
-std::string loads(const Operand& operand, const DeviceStorage& storage) {
+std::string loads(const Operand& operand, const DeviceStorage& storage, bool quads) {
   std::string functions, at = "i";
   if (is_view(operand)) {
     functions += index_function(operand);
     at = text("index_", operand.name, "(i)");
   }
   if (operand.window) at = text(at, " - params.", operand.name, "_base");
+  if (quads) return functions + quad_load(operand, storage, at);
   const std::string body = at == "i" ? "" : text("  let at = ", at, ";\n");
   functions +=
       text("fn load_", operand.name, "(i: u32) -> ", storage.compute, " {\n", body, "  return ",
@@ -115,27 +118,36 @@ std::string loads(const Operand& operand, const DeviceStorage& storage) {
   return functions;
 }
 
-std::string stores(const Operand& operand, const DeviceStorage& storage) {
+std::string pack_function(const Operand& operand, const DeviceStorage& storage) {
+  return text("fn pack_", operand.name, "(v: ", storage.compute, ", k: u32) -> u32 {\n  return (",
+              pack_expression(operand.dtype), ") << (k * ", 32 / storage.elements_per_word,
+              "u);\n}\n");
+}
+
+std::string stores(const Operand& operand, const DeviceStorage& storage, bool quads) {
   const std::string base = operand.window ? text(" - params.", operand.name, "_base") : "";
   const bool mapped = operand.access == Access::write && is_view(operand);
   const std::string at = mapped ? text("index_", operand.name, "(i)") : "i";
+  const std::string index = mapped ? index_function(operand) : "";
+  if (quads)
+    return text(index, storage.elements_per_word == 1 ? "" : pack_function(operand, storage),
+                quad_store(operand, storage, at + base));
   if (storage.elements_per_word == 1)
-    return text(mapped ? index_function(operand) : "", "fn store_", operand.name,
-                "(i: u32, v: ", storage.compute, ") {\n  buffer_", operand.name, '[', at, base,
-                "] = ", store_expression(operand, storage), ";\n}\n");
+    return text(index, "fn store_", operand.name, "(i: u32, v: ", storage.compute, ") {\n  buffer_",
+                operand.name, '[', at, base, "] = ", store_expression(operand, storage), ";\n}\n");
   const int64_t per_word = storage.elements_per_word;
   const std::string word_base =
       operand.window ? text(" - params.", operand.name, "_base / ", per_word, "u") : "";
-  return text("fn pack_", operand.name, "(v: ", storage.compute, ", k: u32) -> u32 {\n  return (",
-              pack_expression(operand.dtype), ") << (k * ", 32 / per_word, "u);\n}\nfn store_word_",
-              operand.name, "(i: u32, word: u32) {\n  buffer_", operand.name, "[i", word_base,
-              "] = word;\n}\n");
+  return text(pack_function(operand, storage), "fn store_word_", operand.name,
+              "(i: u32, word: u32) {\n  buffer_", operand.name, "[i", word_base, "] = word;\n}\n");
 }
 
-std::string declaration(const Operand& operand, const DeviceStorage& storage, size_t binding) {
+std::string declaration(const Operand& operand, const DeviceStorage& storage, bool quads,
+                        size_t binding) {
   const char* access = operand.access == Access::read && !operand.atomic ? "read" : "read_write";
-  const std::string element =
-      operand.atomic ? text("atomic<", storage.element, '>') : storage.element;
+  const std::string element = quads            ? quad_element(storage)
+                              : operand.atomic ? text("atomic<", storage.element, '>')
+                                               : storage.element;
   return text("@group(0) @binding(", binding, ") var<storage, ", access, "> buffer_", operand.name,
               ": array<", element, ">;\n");
 }
@@ -266,16 +278,17 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
   for (const Operand& operand : dispatch.operands) {
     const DeviceStorage storage = device_storage(operand.dtype, traits);
     f16 |= storage.element == "f16";
+    const bool quads = dispatch.in_quads && !is_repeated(operand);
     if (!operand.shares.empty()) {
-      functions += loads(operand, storage);
+      functions += loads(operand, storage, quads);
       continue;
     }
-    head += declaration(operand, storage, binding++);
+    head += declaration(operand, storage, quads, binding++);
     kernel.bindings.push_back(operand.access == Access::read && operand.atomic ? Access::read_write
                                                                                : operand.access);
     if (operand.atomic) continue;
-    if (operand.access != Access::write) functions += loads(operand, storage);
-    if (operand.access != Access::read) functions += stores(operand, storage);
+    if (operand.access != Access::write) functions += loads(operand, storage, quads);
+    if (operand.access != Access::read) functions += stores(operand, storage, quads);
   }
   if (dispatch.flags_errors) {
     head += text("@group(0) @binding(", binding++,

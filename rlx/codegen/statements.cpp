@@ -157,22 +157,28 @@ std::optional<std::string> Statements::loaded(const Value& value, const Dims& sh
   operand = broadcast(operand, shape);
   if (behind && !turn_back(operand)) return std::nullopt;
   if (operand.contiguous() && count(operand.shape) == elements_) operand.window = window_;
-  for (const Operand& known : module_.operands)
-    if (known.value == operand.value && known.shape == operand.shape &&
-        known.layout == operand.layout && same_window(known, operand))
-      return variable_of(known);
-  operand.name = text("in", module_.operands.size());
-  operand.access = Access::read;
-  module_.operands.push_back(operand);
-  return variable_of(operand);
+  const auto known =
+      std::find_if(module_.operands.begin(), module_.operands.end(), [&](const Operand& each) {
+        return each.value == operand.value && each.shape == operand.shape &&
+               each.layout == operand.layout && same_window(each, operand);
+      });
+  if (known != module_.operands.end()) {
+    operand.name = known->name;
+  } else {
+    operand.name = text("in", module_.operands.size());
+    operand.access = Access::read;
+    module_.operands.push_back(operand);
+  }
+  if (std::find(loaded_.begin(), loaded_.end(), operand.name) == loaded_.end())
+    loaded_.push_back(operand.name);
+  return operand.name;
 }
 
-std::string Statements::variable_of(const Operand& operand) {
-  std::string name = "x_" + operand.name;
-  if (std::find(loaded_.begin(), loaded_.end(), name) != loaded_.end()) return name;
-  lines += text("  let ", name, " = load_", operand.name, "(i);\n");
-  loaded_.push_back(name);
-  return name;
+std::string Statements::loads() const {
+  std::string text_of_all;
+  for (const std::string& name : loaded_)
+    text_of_all += text("  let ", name, " = load_", name, "(i);\n");
+  return text_of_all;
 }
 
 std::string Statements::rounded(const std::string& expression, DType dtype) {

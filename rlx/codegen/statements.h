@@ -49,6 +49,8 @@ class Statements {
   // The variable of a value for an element of a result of `shape`.
   std::optional<std::string> name_of(const Value& value, const Dims& shape, bool behind);
 
+  // The operands that the lines speak of, by name; loads() gives them their elements i.
+  std::string loads() const;
   std::string lines;
 
  private:
@@ -64,8 +66,6 @@ class Statements {
 
   // An operand of the group, once for each shape that it is read in.
   std::optional<std::string> loaded(const Value& value, const Dims& shape, bool behind);
-  // Its element i, loaded once.
-  std::string variable_of(const Operand& operand);
 
   // As a store would round it: so that what goes on in registers agrees with what is read again.
   std::string rounded(const std::string& expression, DType dtype);
@@ -79,7 +79,7 @@ class Statements {
   const Dim elements_;
   const std::vector<bool>& in_front_;  // by node: the anchor is made of it
   const std::optional<Operand::Window> window_;
-  std::vector<std::string> loaded_;  // variables of operands
+  std::vector<std::string> loaded_;  // operands
   std::vector<std::string> names_;   // of what has been computed, by node
   std::vector<int> inputs_;          // by node: which operand of the group it is
   std::map<int, int> reshaped_;      // nodes that are an input in another shape

@@ -190,6 +190,7 @@ class Assembly {
 
   static Dispatch with(const Alternative& alternative, Dispatch dispatch) {
     dispatch.kernel.source = alternative.source;
+    dispatch.in_quads = alternative.in_quads;
     for (const Constant& constant : alternative.constants) {
       const auto same = [&](const Constant& each) { return each.name == constant.name; };
       const auto found = std::find_if(dispatch.constants.begin(), dispatch.constants.end(), same);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/quads.h"
 #include "rlx/codegen/shards.h"
 
 namespace rlx::detail {
@@ -115,6 +116,7 @@ void Emission::emit(Dispatch dispatch, int node, Steps& steps) {
   packing.insert(packing.begin(), std::move(dispatch));
   for (Dispatch& each : packing) {
     join_shards(each);
+    take_quads(each, options_.choices);
     add(std::move(each), node, steps);
   }
 }
@@ -132,7 +134,7 @@ void Emission::emit(Steps more, int node, Steps& steps) {
 }
 
 void Emission::check_strict(const std::string& op, const std::string& reason) const {
-  if (strict_ && !traits_.on_host() && !reason.empty())
+  if (options_.strict && !traits_.on_host() && !reason.empty())
     fail(ErrorKind::unsupported, op, ": would run on the host: ", reason);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "rlx/compile/lower_graph.h"
 #include "rlx/lower/lowered.h"
 
 namespace rlx::detail {
@@ -12,8 +13,8 @@ namespace rlx::detail {
 class Emission {
  public:
   // With `strict`, tensor compute on the host of another device is an Error.
-  Emission(Lowered& lowered, const DeviceTraits& traits, bool strict)
-      : lowered_(lowered), traits_(traits), strict_(strict) {}
+  Emission(Lowered& lowered, const DeviceTraits& traits, const LowerOptions& options)
+      : lowered_(lowered), traits_(traits), options_(options) {}
 
   ValueId make_value(ValueKind kind, const std::string& name, const TensorType& type);
   // The host's own, of which a device sees nothing.
@@ -44,7 +45,7 @@ class Emission {
 
   Lowered& lowered_;
   const DeviceTraits& traits_;
-  const bool strict_;
+  const LowerOptions& options_;
 };
 
 }  // namespace rlx::detail

@@ -24,7 +24,7 @@ class Lowering {
       : traits_(traits),
         options_(options),
         fresh_symbols_(graph.data()->fresh_symbols),
-        emission_(lowered_, traits, options.strict) {
+        emission_(lowered_, traits, options) {
     lowered_.bounds = graph.symbols();
   }
 

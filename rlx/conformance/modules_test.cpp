@@ -103,18 +103,18 @@ fn add_op_f32_f32_f32(x: f32, y: f32) -> f32 {
   return x + y;
 }
 fn load_x(i: u32) -> f32 {
-  let x_in0 = load_in0(i);
-  let x_in1 = load_in1(i);
-  let v3 = add_op_f32_f32_f32(x_in0, x_in1);
+  let in0 = load_in0(i);
+  let in1 = load_in1(i);
+  let v3 = add_op_f32_f32_f32(in0, in1);
   return v3;
 }
 fn relu_op_f32_f32(x: f32) -> f32 {
   return max_or_nan(x, 0.0);
 }
 fn store_y(i: u32, v: f32) {
-  let x_in0 = load_in0(i);
-  let x_in1 = load_in1(i);
-  let v3 = add_op_f32_f32_f32(x_in0, x_in1);
+  let in0 = load_in0(i);
+  let in1 = load_in1(i);
+  let v3 = add_op_f32_f32_f32(in0, in1);
   let v4 = v;
   let v5 = relu_op_f32_f32(v4);
   store_out0(i, v3);
@@ -178,10 +178,10 @@ fn index_x(i: u32) -> u32 {
   return at;
 }
 fn computed_x(i: u32) -> f32 {
-  let x_in0 = load_in0(i);
-  let v2 = cast_op_u32_f32_u8_f32(x_in0);
-  let x_in1 = load_in1(i);
-  let v3 = mul_op_f32_f32_f32(v2, x_in1);
+  let in0 = load_in0(i);
+  let in1 = load_in1(i);
+  let v2 = cast_op_u32_f32_u8_f32(in0);
+  let v3 = mul_op_f32_f32_f32(v2, in1);
   return v3;
 }
 fn load_x(i: u32) -> f32 { return computed_x(index_x(i)); }
@@ -240,10 +240,94 @@ fn mul_op_f32_f32_f32(x: f32, y: f32) -> f32 {
   return x * y;
 }
 fn store_y(i: u32, v: f32) {
+  let in0 = load_in0(i);
   let v3 = v;
-  let x_in0 = load_in0(i);
-  let v4 = mul_op_f32_f32_f32(v3, x_in0);
+  let v4 = mul_op_f32_f32_f32(v3, in0);
   store_out0(i, v4);
+}
+)");
+}
+
+// What is generated of a region: its accessors, and its kernel without what it includes.
+std::string region_of(const Graph& graph) {
+  const DeviceTraits traits = paper_devices()[0];
+  const image::Image image = detail::build_image(fuse(graph, traits, {}), traits, {});
+  const image::Kernel& kernel = image.kernels.at(0);
+  std::istringstream lines(kernel.wgsl);
+  std::string result, line;
+  bool begun = false;
+  for (int32_t at = 1; std::getline(lines, line); ++at) {
+    const bool included =
+        at >= kernel.sections[1].first_line && at < kernel.sections.back().first_line;
+    if (begun && !included) result += line + '\n';
+    begun |= line.find("fn workgroup_index") == 0;
+  }
+  return result;
+}
+
+TEST(Modules, ARegionGoesByFours) {
+  Graph graph;
+  const Value x = graph.input("x", f32({8, 64})), y = graph.input("y", f32({8, 1}));
+  const Value sum = x + y;
+  graph.output("sum", sum);
+  graph.output("grows", cast(greater(sum, x), DType::u8));
+  EXPECT_EQ(region_of(graph), R"(fn load4_in0(i: u32) -> vec4<f32> {
+  let q = buffer_in0[i / 4u];
+  return q;
+}
+fn index_in1(i: u32) -> u32 {
+  var at = 0u;
+  var rest = i;
+  at += (rest % params.in1_view[0][2]) * params.in1_view[0][3];
+  rest = rest / params.in1_view[0][2];
+  at += rest * params.in1_view[0][1];
+  return at;
+}
+fn load_in1(i: u32) -> f32 {
+  let at = index_in1(i);
+  return buffer_in1[at];
+}
+fn store4_out0(i: u32, v: vec4<f32>) {
+  buffer_out0[i / 4u] = v;
+}
+fn pack_result(v: u32, k: u32) -> u32 {
+  return (v & 0xffu) << (k * 8u);
+}
+fn store4_result(i: u32, v: vec4<u32>) {
+  buffer_result[i / 4u] = pack_result(v.x, 0u) | pack_result(v.y, 1u) | pack_result(v.z, 2u) | pack_result(v.w, 3u);
+}
+fn add_op_f32_f32_f32(x: f32, y: f32) -> f32 {
+  return x + y;
+}
+fn gt_op_f32_f32_bool(x: f32, y: f32) -> bool {
+  return order(x) > order(y) && !is_nan(x) && !is_nan(y);
+}
+fn cast_op_bool_u32_bool_u8(x: bool) -> u32 {
+  return extractBits(u32(x), 0u, 8u);
+}
+struct Element {
+  out0: f32,
+  result: u32,
+}
+fn element(in0: f32, in1: f32) -> Element {
+  let v2 = add_op_f32_f32_f32(in0, in1);
+  let v3 = gt_op_f32_f32_bool(v2, in0);
+  let v4 = extractBits(cast_op_bool_u32_bool_u8(v3), 0u, 8u);
+  return Element(v2, v4);
+}
+
+@compute @workgroup_size(WORKGROUP)
+fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
+  let i = params.first + (workgroup_index(ids) * WORKGROUP + lane) * 4u;
+  if (i >= params.end) { return; }
+  let in0 = load4_in0(i);
+  let in1 = load_in1(i);
+  let e0 = element(in0.x, in1);
+  let e1 = element(in0.y, in1);
+  let e2 = element(in0.z, in1);
+  let e3 = element(in0.w, in1);
+  store4_out0(i, vec4<f32>(e0.out0, e1.out0, e2.out0, e3.out0));
+  store4_result(i, vec4<u32>(e0.result, e1.result, e2.result, e3.result));
 }
 )");
 }

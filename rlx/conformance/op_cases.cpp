@@ -43,6 +43,7 @@ std::vector<OpCase> losses_cases();
 std::vector<OpCase> norm_cases();
 std::vector<OpCase> points_cases();
 std::vector<OpCase> pooling_cases();
+std::vector<OpCase> quads_cases();
 std::vector<OpCase> recurrent_cases();
 std::vector<OpCase> reduction_cases();
 std::vector<OpCase> resize_cases();
@@ -88,6 +89,7 @@ std::span<const CaseFamily> case_families() {
       {"words", words_cases},
       // Last, so that what takes an op's first row takes one of its own family.
       {"broadcast", broadcast_cases},   //
+      {"quads", quads_cases},           //
       {"attributes", attribute_cases},  // an op's first row is of its own family
   };
   return kFamilies;

@@ -99,6 +99,7 @@ struct Alternative {
   KernelText source;                // instead of the kernel's own
   std::vector<Constant> constants;  // instead of those with these names
   Dim workgroups = 1;
+  bool in_quads = false;  // it loads and stores by load4_<name>, store4_<name> (codegen/quads.h)
 };
 
 // One dispatch of a kernel, or several over shards of its operands: `repeat` times, with the symbol
@@ -119,6 +120,10 @@ struct Dispatch {
   // elements that it writes, or one that was copied to the result before.
   std::vector<InPlace> in_place = {};
   std::vector<Alternative> alternatives = {};  // tried in this order, before the kernel itself
+  // The kernel over four neighbouring elements at a time, if there is one: it is taken where its
+  // guard holds and operands allow it (codegen/quads.h).
+  std::optional<Alternative> quads = {};
+  bool in_quads = false;  // the kernel itself is such a one
 };
 inline const char* const kShard = "dispatch.shard";
 

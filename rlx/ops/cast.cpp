@@ -2,6 +2,7 @@
 // does not fit the nearest end; integers wrap; to bool is `!= 0`; floats round to nearest even.
 
 #include "rlx/codegen/elementwise.h"
+#include "rlx/codegen/quads.h"
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_core.h"
@@ -42,17 +43,14 @@ bool is_64_bit(DType dtype) { return dtype == DType::i64 || dtype == DType::u64;
 // A device keeps 64-bit integers in 32 bits: a value that does not fit raises the flag.
 Steps lower(const LowerSite& site) {
   const DType from = site.in(0).dtype, to = target(site.attrs());
-  Dispatch dispatch = copy_view(site.inputs[0], site.results[0], site.traits);
   const std::string source = site.compute_type(from), result = site.compute_type(to);
+  Formula formula = copy_formula(site.inputs[0], site.results[0]);
   if (!is_64_bit(to) || source == result || source == "bool" || source == "vec2<f32>")
-    return dispatch;
-  std::string& body = dispatch.kernel.source.text;
-  const std::string compute = "  let x = load_x(i);\n";
-  body.insert(body.find(compute) + compute.size(),
-              text("  if (!fits_", result, '_', source, "(x)) { raise_flag(); }\n"));
-  dispatch.kernel.includes.push_back(library("fits"));
-  if (source != "f32")
-    dispatch.kernel.includes.insert(dispatch.kernel.includes.begin(), library("numbers"));
+    return generate(formula, site.traits);
+  formula.statements = text("  if (!fits_", result, '_', source, "(x)) { raise_flag(); }\n");
+  formula.includes.push_back(library("fits"));
+  if (source != "f32") formula.includes.insert(formula.includes.begin(), library("numbers"));
+  Dispatch dispatch = generate(formula, site.traits);
   dispatch.flags_errors = true;
   return dispatch;
 }
@@ -108,6 +106,7 @@ const OpDef& cast_op() {
       .conversion = conversion,
       .view = view,
       .symbolic = symbolic,
+      .variants = {quads_variants()},
       .onnx = "Cast",
   };
   return op;

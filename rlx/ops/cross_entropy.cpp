@@ -114,6 +114,8 @@ Dispatch dispatch_rows(const LowerSite& site, std::string_view file) {
 Steps lower(const LowerSite& site) {
   Dispatch dispatch = dispatch_rows(site, "cross_entropy");
   dispatch.operands.push_back(site.write("y"));
+  const bool logits = of_logits(site.attrs());
+  dispatch.prelude.emplace_back(logits ? "// Loads: x 3." : "// Loads: x 1 for each y.");
   return dispatch;
 }
 
@@ -121,6 +123,7 @@ Steps lower_gradient(const LowerSite& site) {
   Dispatch dispatch = dispatch_rows(site, "cross_entropy_dx");
   dispatch.operands.push_back(site.read("scale", 2));
   dispatch.operands.push_back(site.write("y"));
+  if (of_logits(site.attrs())) dispatch.prelude.emplace_back("// Loads: x 3.");
   return dispatch;
 }
 

@@ -1,6 +1,5 @@
 // scale * (softmax(row) - one_hot(label)). Includes: numbers, functions, reduce, class_rows.
 // Constants: LOGITS.
-// Loads: x 3.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

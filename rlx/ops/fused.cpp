@@ -3,6 +3,7 @@
 
 #include "rlx/codegen/group.h"
 #include "rlx/codegen/host_group.h"
+#include "rlx/codegen/quads.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/bodies.h"
 #include "rlx/ops/ops_core.h"
@@ -81,6 +82,7 @@ const OpDef& fused_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .variants = {quads_variants()},
   };
   return op;
 }

@@ -1,6 +1,8 @@
 // y = a . b from registers alone: each invocation computes ROWS rows of 4 columns. Lanes lie along
 // the columns, so that all of them read the same a and neighbours read neighbouring b.
 // Constants: ROWS, LONG. Includes: product.
+// Loads: a batch_end * m/ROWS * ROWS * k * n/4/WORKGROUP * WORKGROUP in all, b batch_end * m/ROWS * k * n/4/WORKGROUP *
+// WORKGROUP * 4 in all.
 
 const COLUMNS = 4u * WORKGROUP;
 

@@ -1,6 +1,7 @@
 // y = a . b with tiles of both in shared memory: a workgroup of 16 x 16 computes 64 x 64 elements,
 // 4 x 4 of them in each invocation's registers.
 // Constants: WORKGROUP = 256, LONG. Includes: product.
+// Loads: a batch_end * m * k * n/64 in all, b batch_end * k * n * m/64 in all.
 
 const TILE = 64u;
 const DEPTH = 16u;

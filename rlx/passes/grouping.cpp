@@ -323,10 +323,11 @@ bool Grouping::fits(const Group& group) const {
     bindings += !of_anchor_only;
   }
   bindings += static_cast<int64_t>(outputs.size());
-  int64_t packed = 0;
-  for (const Value& output : outputs)
-    packed += device_storage(output.dtype(), traits_).elements_per_word > 1;
-  return bindings <= traits_.max_storage_buffers && packed <= (group.anchor < 0 ? 1 : 0);
+  // A region stores whole words; the kernel of an anchor goes element by element.
+  const bool packed = std::any_of(outputs.begin(), outputs.end(), [&](const Value& output) {
+    return device_storage(output.dtype(), traits_).elements_per_word > 1;
+  });
+  return bindings <= traits_.max_storage_buffers && (group.anchor < 0 || !packed);
 }
 
 bool Grouping::closed_with(const Group& group, int node) const {
