@@ -123,7 +123,6 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   void begin_run();
   void prepare_plan();
   void check_size(image::ValueId value, const MemoryPlan& plan, const image::Cells& cells) const;
-  void take_cells_of_once(image::Cells& cells) const;
   void take_input(size_t index);
   void walk();
   void finish_once();

@@ -234,7 +234,6 @@ void Executor::begin_run() {
   states_.require_valid();
   image::Cells& cells = binding_.cells();
   const bool rebound = binding_.update(*job_.request);
-  take_cells_of_once(cells);
   if (rebound || !plan_)
     prepare_plan();
   else
@@ -259,17 +258,6 @@ void Executor::begin_run() {
   run_.begin(context);
   job_.phase = Phase::run;
   walk();
-}
-
-// Symbols that a step of `once` has told are fixed for the program.
-void Executor::take_cells_of_once(image::Cells& cells) const {
-  bool told = false;
-  for (const image::Symbol& symbol : image_.numbers.symbols) {
-    if (!once_.valid || !once_.cells.known(symbol.number) || cells.known(symbol.number)) continue;
-    cells.set(symbol.number, once_.cells.at(symbol.number));
-    told = true;
-  }
-  if (told) cells.evaluate();
 }
 
 void Executor::take_input(size_t index) {
