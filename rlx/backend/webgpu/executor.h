@@ -106,7 +106,7 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   void start_snapshot(RunDone done);
   void copy_next_state(const std::shared_ptr<Snapshot>& snapshot);
   void after_outcomes(const std::function<void()>& then);
-  void settle_late_errors();
+  void throw_late_errors();
   void notice_loss();
   size_t index_of_state(const std::string& name) const;
 

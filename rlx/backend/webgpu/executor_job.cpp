@@ -20,7 +20,7 @@ void Executor::start_job() {
     job_.request->outputs.resize(image_.outputs.size());
     job_.request->device_outputs.resize(image_.outputs.size());
     job_.request->wanted.resize(image_.outputs.size(), Want::tensor);
-    settle_late_errors();
+    throw_late_errors();
     for (const image::Weight& weight : image_.weights)
       if (weight.value >= 0 && !host_.sources[size_t(weight.value)])
         fail(ErrorKind::invalid_input, "run: weight '", weight.name, "' has no tensor");
