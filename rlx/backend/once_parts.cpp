@@ -29,7 +29,7 @@ bool is_plain(const image::Step& step) {
   if (const auto* call = std::get_if<image::Call>(&step.what))
     return call->told.empty() && call->names.empty();
   if (const auto* dispatch = std::get_if<image::Dispatch>(&step.what))
-    return dispatch->repeat == kNone && !dispatch->flags_errors;
+    return dispatch->repeat == kNone;
   return std::holds_alternative<image::Copy>(step.what) ||
          std::holds_alternative<image::Clear>(step.what) ||
          std::holds_alternative<image::Write>(step.what);
@@ -45,7 +45,7 @@ std::vector<size_t> groups_of(const Image& image) {
   };
   std::vector<size_t> first(image.values.size(), image.once.size());  // step at a place
   for (size_t at = 0; at < image.once.size(); ++at) {
-    const image::Use use = image::use_of(image.once[at], image.flag);
+    const image::Use use = image::use_of(image.once[at], -1);  // the flag joins nothing
     for (const auto* values : {&use.reads, &use.writes})
       for (const ValueId value : *values) {
         if (is_source(image.values[size_t(value)])) continue;

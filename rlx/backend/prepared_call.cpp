@@ -1,5 +1,6 @@
 #include "rlx/backend/prepared_call.h"
 
+#include <algorithm>
 #include <new>
 
 namespace rlx::detail {
@@ -101,6 +102,7 @@ void PreparedCall::place(const Cells& cells, const Find& value, const Find& targ
   }
   site_.results.resize(call_->results.size());
   for (size_t r = 0; r < call_->results.size(); ++r) site_.results[r] = target(call_->results[r]);
+  if (aside_) aside_->copies.clear();
   site_.stored.resize(call_->stored.size());
   for (size_t r = 0; r < call_->stored.size(); ++r) {
     const std::vector<int64_t> shape = cells.at(call_->stored[r].shape),
@@ -143,8 +145,13 @@ void PreparedCall::forget() {
 
 // Others than the first implementation read elements.
 void PreparedCall::align_inputs() {
+  const auto lies_oddly = [](const Tensor& tensor) {
+    return reinterpret_cast<uintptr_t>(tensor.bytes().data()) % size_t(bytes_of(tensor.dtype())) !=
+           0;
+  };
   for (Argument& argument : site_.inputs)
-    if (argument.present) argument.tensor = argument.tensor.aligned();
+    if (argument.present && lies_oddly(argument.tensor))
+      argument.tensor = argument.tensor.aligned();
 }
 
 void PreparedCall::run() {
@@ -201,27 +208,36 @@ bool PreparedCall::run_aside(Kernel& kernel) {
   }
   if (!kernel.kernel->run(own)) return false;
   if (finishes) {
-    for (size_t r = 0; r < own.results.size(); ++r) {
+    for (size_t r = aside_->copies.size(); r < own.results.size(); ++r) {
       const Shape rows = strides_of(site_.stored[r].shape);
-      image::StridedCopy(site_.stored[r].shape, {0, rows}, {0, site_.stored[r].strides},
-                         bytes_of(own.results[r].dtype()))
-          .run(own.results[r].bytes().data(), site_.results[r].mutable_bytes().data());
+      aside_->copies.emplace_back(site_.stored[r].shape, image::StridedCopy::Layout{0, rows},
+                                  image::StridedCopy::Layout{0, site_.stored[r].strides},
+                                  bytes_of(own.results[r].dtype()));
     }
+    for (size_t r = 0; r < own.results.size(); ++r)
+      aside_->copies[r].run(own.results[r].bytes().data(), site_.results[r].mutable_bytes().data());
     return true;
   }
-  Argument given;
+  // Assigned one by one, so that what they hold memory for serves again.
+  rest.inputs.resize(1 + site_.inputs.size() - inputs);
+  Argument& given = rest.inputs[0];
   given.tensor = own.results[0];
   given.present = true;
   given.shape = own.results[0].shape();
-  rest.inputs.assign(1, given);
-  rest.inputs.insert(rest.inputs.end(), site_.inputs.begin() + call_->tile.own_inputs,
-                     site_.inputs.end());
-  rest.results = site_.results;
+  std::copy(site_.inputs.begin() + static_cast<int64_t>(inputs), site_.inputs.end(),
+            rest.inputs.begin() + 1);
   rest.stored = site_.stored;
-  const bool done = aside_->rest_kernel->run(rest);
-  site_.results = rest.results;
-  rest.results.clear();  // they are the run's
-  return done;
+  const struct Lent {  // they are the run's
+    std::vector<Tensor>&results, &to;
+    Lent(std::vector<Tensor>& from, std::vector<Tensor>& lent) : results(from), to(lent) {
+      results.swap(to);
+    }
+    ~Lent() {
+      results.swap(to);
+      to.clear();
+    }
+  } lent(site_.results, rest.results);
+  return aside_->rest_kernel->run(rest);
 }
 
 bool PreparedCall::tell(Cells& cells) const {

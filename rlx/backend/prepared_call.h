@@ -46,6 +46,7 @@ class PreparedCall {
     image::Call own, rest;  // the op without the tile, and the tile behind it
     std::unique_ptr<image::CallKernel> rest_kernel;
     image::CallSite own_site, rest_site;
+    std::vector<image::StridedCopy> copies;  // by result, as the call was placed
   };
   void make_aside(const image::Image& image, const image::Implementations& implementations);
   void run_check();

@@ -33,6 +33,7 @@ class Assembly {
 
   Image assemble() {
     image_.traits = traits_;
+    image_.traits.calls.clear();  // they are the compiler's
     image_.nodes = lowered_.nodes;
     image_.flag = lowered_.flag;
     add_values();
@@ -116,7 +117,7 @@ class Assembly {
     std::vector<bool> made(image_.values.size(), false), read(image_.values.size(), false);
     std::vector<bool> read_once(image_.values.size(), false);
     for (const FlatStep& flat : once) {
-      const image::Use use = image::use_of(flat.step, image_.flag);
+      const image::Use use = image::use_of(flat.step, -1);  // the flag stays one
       for (const ValueId value : use.writes) made[size_t(value)] = true;
       for (const ValueId value : use.reads) read_once[size_t(value)] = true;
     }

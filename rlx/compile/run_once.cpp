@@ -14,10 +14,9 @@ bool may_run_once(const FlatStep& flat) {
   const image::Step& step = flat.step;
   if (!flat.constant) return false;
   if (flat.may_fail && flat.body != 0) return false;  // perhaps it never runs
-  if (const auto* dispatch = std::get_if<image::Dispatch>(&step.what))
-    return !dispatch->flags_errors;
   if (const auto* call = std::get_if<image::Call>(&step.what)) return call->told.empty();
-  return std::holds_alternative<image::Copy>(step.what) ||
+  return std::holds_alternative<image::Dispatch>(step.what) ||
+         std::holds_alternative<image::Copy>(step.what) ||
          std::holds_alternative<image::Clear>(step.what) ||
          std::holds_alternative<image::Write>(step.what);
 }
@@ -32,7 +31,7 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
   std::vector<bool> once(steps.size());
   std::vector<std::vector<size_t>> writers(image.values.size());
   for (size_t i = 0; i < steps.size(); ++i) {
-    uses.push_back(image::use_of(steps[i].step, image.flag));
+    uses.push_back(image::use_of(steps[i].step, -1));  // the flag is read when all have run
     for (const ValueId value : uses[i].writes) writers[size_t(value)].push_back(i);
     once[i] = may_run_once(steps[i]);
     int64_t read = 0, written = 0;

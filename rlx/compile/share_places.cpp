@@ -108,7 +108,7 @@ class Places {
     if (written < 0 || read > written) return false;
     if (read < written) return true;
     FlatStep& flat = steps_[size_t(written)];
-    if (const auto* copy = std::get_if<image::Copy>(&flat.step.what))  // which is then none
+    if (const auto* copy = std::get_if<image::Copy>(&flat.step.what))  // then nothing is copied
       return copy->source.value == state && !copy->source.is_view() && !copy->target.is_view();
     for (const InPlace& pair : flat.in_place)
       if (pair.from == state && pair.to == value && !flat.shares && allows(flat, pair))

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "rlx/image/file.h"
+#include "rlx/image/file_format.h"
 #include "rlx/image/image.h"
 #include "rlx/image/verify.h"
 
@@ -146,7 +147,7 @@ class Printer {
   std::string device() const {
     const DeviceTraits& traits = image_.traits;
     const Needs needs = needs_of(image_);
-    std::string line = text("image 1  ", name_text(traits.name), ", ",
+    std::string line = text("image ", kVersion, "  ", name_text(traits.name), ", ",
                             kClasses[static_cast<size_t>(traits.device_class)]);
     const auto add = [&](const char* what, int64_t number) {
       if (number > 0) line += text(", ", what, ' ', number);

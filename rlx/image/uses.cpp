@@ -11,7 +11,8 @@ Use use_of(const Step& step, ValueId flag) {
       (operand.access == Access::read ? use.reads : use.writes).push_back(operand.value);
       if (operand.access == Access::read_write) use.updates.push_back(operand.value);
     }
-    if (dispatch->flags_errors) use.writes.push_back(flag), use.updates.push_back(flag);
+    if (dispatch->flags_errors && flag >= 0)
+      use.writes.push_back(flag), use.updates.push_back(flag);
   } else if (const auto* call = std::get_if<Call>(&step.what)) {
     for (const Operand& operand : call->inputs)
       if (operand.value >= 0) use.reads.push_back(operand.value);

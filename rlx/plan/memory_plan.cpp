@@ -45,7 +45,7 @@ std::vector<Life> lives_of_places(const Image& image) {
 // writing: what a step reads is not in the slot of what it writes.
 SideBySide rules_of(const Image& image, const std::vector<ValueId>& who) {
   constexpr int64_t kCacheLine = 64;
-  if (image.traits.on_host()) return {.alignment = kCacheLine, .strangers = {}};
+  if (image.traits.on_host()) return {.alignment = kCacheLine, .kept_apart = {}};
   SideBySide rules{image.traits.storage_alignment, image.traits.max_buffer_bytes,
                    std::vector<std::vector<size_t>>(who.size())};
   std::vector<int> stay_of(image.values.size(), -1);
@@ -60,8 +60,8 @@ SideBySide rules_of(const Image& image, const std::vector<ValueId>& who) {
         for (const ValueId other : *values) {
           const int a = stay(written), b = stay(other);
           if (a < 0 || b < 0 || a == b) continue;
-          rules.strangers[size_t(a)].push_back(size_t(b));
-          rules.strangers[size_t(b)].push_back(size_t(a));
+          rules.kept_apart[size_t(a)].push_back(size_t(b));
+          rules.kept_apart[size_t(b)].push_back(size_t(a));
         }
   }
   return rules;

@@ -101,10 +101,10 @@ Slots side_by_side(const Stays& stays, const SideBySide& options) {
     int best = -1;
     int64_t least = stay.bytes, best_at = 0;  // a slot that grows by less is better than a new one
     for (size_t slot = 0; slot < members.size() && least > 0; ++slot) {
-      const auto is_here = [&](size_t stranger) { return slots.of[stranger] == int(slot); };
+      const auto is_here = [&](size_t other) { return slots.of[other] == int(slot); };
       const bool refused =
-          i < options.strangers.size() &&
-          std::any_of(options.strangers[i].begin(), options.strangers[i].end(), is_here);
+          i < options.kept_apart.size() &&
+          std::any_of(options.kept_apart[i].begin(), options.kept_apart[i].end(), is_here);
       if (refused) continue;
       const int64_t at = offset_in(slot, stay), end = checked_add(at, stay.bytes);
       const int64_t growth = std::max<int64_t>(end - slots.bytes[slot], 0);

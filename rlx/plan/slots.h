@@ -36,8 +36,8 @@ Slots largest_first(const Stays& stays);
 
 struct SideBySide {
   int64_t alignment = 1;
-  int64_t most_bytes = INT64_MAX;              // of a slot
-  std::vector<std::vector<size_t>> strangers;  // by stay: those that may not be in its slot
+  int64_t most_bytes = INT64_MAX;               // of a slot
+  std::vector<std::vector<size_t>> kept_apart;  // by stay: those that may not be in its slot
 };
 // Several values in one slot at a time, beside each other.
 Slots side_by_side(const Stays& stays, const SideBySide& options);

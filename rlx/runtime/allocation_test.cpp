@@ -16,9 +16,9 @@
 namespace {
 
 std::atomic<int64_t> allocations{0};
-thread_local bool is_counting = false;
-thread_local int64_t held = 0;   // what this thread has allocated and not freed
-thread_local int64_t left = -1;  // allocations before one fails; below 0: none does
+std::atomic<bool> is_counting = false;  // on all threads
+thread_local int64_t held = 0;          // what this thread has allocated and not freed
+thread_local int64_t left = -1;         // allocations before one fails; below 0: none does
 
 bool is_ours(const void* address) {
   Dl_info caller, self;
@@ -100,6 +100,36 @@ TEST(CpuAllocations, ABoundRunOfItsKernelsMakesNone) {
       {"concat",
        [](Graph&, Value x) {
          return concat({x, exp(x)}, 1);
+       }},
+      {"conv",
+       [](Graph& graph, Value x) {
+         const Value w = graph.weight("w", filled({8, 16, 3}, 0.1));
+         return relu(conv(x, w, {}, {.pads = {1, 1}}));
+       }},
+      {"conv, depthwise",
+       [](Graph& graph, Value x) {
+         return conv(reshape(x, Dims{1, 16, 4, 8}), graph.weight("w", filled({16, 1, 3, 3}, 0.1)),
+                     {}, {.groups = 16});
+       }},
+      {"conv_integer",
+       [](Graph& graph, Value x) {
+         const DynamicallyQuantised bytes = dynamic_quantise(reshape(x, Dims{1, 16, 4, 8}));
+         return conv_integer(bytes.y, graph.weight("w", Tensor(DType::i8, {8, 16, 3, 3})),
+                             bytes.zero_point);
+       }},
+      // Kernels that leave what follows to another, and the order of the result to a copy.
+      {"conv_transpose",
+       [](Graph& graph, Value x) {
+         return conv_transpose(reshape(x, Dims{1, 16, 4, 8}),
+                               graph.weight("w", filled({16, 8, 3, 3}, 0.1)), {},
+                               {.strides = {2, 2}});
+       }},
+      {"conv_transpose + mul + add",
+       [](Graph& graph, Value x) {
+         const Value y =
+             conv_transpose(reshape(x, Dims{1, 16, 4, 8}),
+                            graph.weight("w", filled({16, 8, 3, 3}, 0.1)), {}, {.strides = {2, 2}});
+         return y * sigmoid(y) + y;
        }},
       {"gather", [](Graph& graph, Value x) { return gather(x, graph.input("rows", i64({3})), 1); }},
       {"group_norm", [](Graph&, Value x) { return group_norm(x, {}, {}, 4); }},

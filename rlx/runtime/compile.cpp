@@ -1,14 +1,12 @@
-// From a graph to an image, and from an image to a program.
+// From a graph to an image, and on to a program.
 
 #include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "rlx/backend/cpu/cpu_backend.h"
-#include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/base/error.h"
 #include "rlx/compile/build_image.h"
-#include "rlx/image/verify.h"
 #include "rlx/lower/references.h"
 #include "rlx/passes/fit_integers.h"
 #include "rlx/passes/fuse.h"
@@ -19,55 +17,6 @@
 namespace rlx {
 
 using namespace detail;
-namespace {
-
-// What the CPU does fast, before the references.
-image::Implementations implementations_of(const OpSet& ops) {
-  image::Implementations table = fast_implementations();
-  for (auto& [op, list] : references(ops))
-    table[op].insert(table[op].end(), list.begin(), list.end());
-  return table;
-}
-
-void prepare_with(const Device& device, const Image& image, image::Implementations implementations,
-                  int64_t memory_budget, Receive<Program> done) {
-  std::optional<Error> failure;
-  try {
-    image::check_device(image.data(), device.traits());
-  } catch (...) {
-    failure = current_error();
-  }
-  if (failure) return done(*failure);
-  const auto state = std::make_shared<detail::ProgramState>();
-  state->device = device;
-  const auto kept = std::make_shared<const Image>(image);
-  state->image = {kept, &kept->data()};
-  PrepareOptions options{state->image,
-                         std::make_shared<const image::Implementations>(std::move(implementations)),
-                         memory_budget};
-  detail::backend_of(device)->prepare_async(
-      std::move(options), [state, done = std::move(done)](Result<ExecutablePtr> made) {
-        if (!made.ok()) return done(made.error());
-        state->executable = made.take();
-        done(Program(state));
-      });
-}
-
-}  // namespace
-
-void prepare_async(const Device& device, const Image& image, const OpSet& ops,
-                   int64_t memory_budget, Receive<Program> done) {
-  // The image may be from a file: what was compiled here needs no checks.
-  image::Implementations implementations = implementations_of(ops);
-  implementations.merge(call_checks(ops));
-  prepare_with(device, image, std::move(implementations), memory_budget, std::move(done));
-}
-
-Program prepare(const Device& device, const Image& image, const OpSet& ops, int64_t memory_budget) {
-  return wait_for<Program>(*detail::backend_of(device), [&](Receive<Program> done) {
-    prepare_async(device, image, ops, memory_budget, std::move(done));
-  });
-}
 
 Graph detail::optimised(const Graph& graph, const CompileOptions& options, PassOptions passes) {
   verify(graph);
@@ -117,17 +66,16 @@ Image compile_image(const Graph& graph, const CompileOptions& options) {
 void compile_async(const Graph& graph, const CompileOptions& options, Receive<Program> done) {
   std::optional<Error> failure;
   std::optional<Image> image;
-  image::Implementations implementations;
+  OpSet ops;
   try {
     const Graph final = optimised(graph, options);  // with ops that the passes brought
     image = image_for(final, options);
-    implementations = implementations_of(ops_of(final));
+    ops = ops_of(final);
   } catch (...) {
     failure = current_error();
   }
   if (failure) return done(*failure);
-  prepare_with(device_of(options), *image, std::move(implementations), options.memory_budget,
-               std::move(done));
+  prepare_compiled(device_of(options), *image, ops, options.memory_budget, std::move(done));
 }
 
 Program compile(const Graph& graph, const CompileOptions& options) {

@@ -53,7 +53,8 @@ FoundDevice device_on(const std::shared_ptr<webgpu::Adapter>& adapter) {
 }
 #endif
 
-// Higher is better. A software adapter computes on the CPU too, and slower: it is for asking.
+// Higher is better. A software adapter computes on the CPU too, and slower: it is taken only where
+// it is asked for.
 int rank_of(const Device& device) {
   switch (device.traits().device_class) {
     case DeviceClass::discrete:

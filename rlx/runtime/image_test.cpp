@@ -8,6 +8,7 @@
 
 #include "rlx/autodiff/gradient.h"
 #include "rlx/conformance/device_test.h"
+#include "rlx/conformance/test_devices.h"
 #include "rlx/ir/text.h"
 #include "rlx/op.h"
 #include "rlx/ops/catalog.h"
@@ -323,12 +324,41 @@ TEST_P(Images, AreTheSameForTheSameGraph) {
   EXPECT_TRUE(compile_image(graph, options) == compile_image(graph, options));
 }
 
+// What may raise the flag runs once, too: preparing the program then says so.
+TEST_P(Images, AGatherFromAWeightByAWeightRunsOnce) {
+  const auto picking = [](double last) {
+    Graph graph;
+    const Value rows = graph.weight("rows", Tensor::of(DType::i64, {2}, {0, last}));
+    const Value picked = gather(graph.weight("w", ramp({4, 3})), rows);
+    graph.output("y", graph.input("x", f32({2, 3})) + picked);
+    return graph;
+  };
+  Program program = compile(picking(3), {.device = device()});
+  const TensorMap inputs{{"x", Tensor(DType::f32, {2, 3})}};
+  EXPECT_EQ(program.run(inputs).at("y").at(3), 2);  // 9 % 7
+  EXPECT_EQ(working_steps(detail::image_of(program)), 1u);
+  EXPECT_FALSE(detail::image_of(program).once.empty());
+  program.set_weight("rows", Tensor::of(DType::i64, {2}, {1, 1}));
+  EXPECT_EQ(program.run(inputs).at("y").at(0), 3);
+  program.set_weight("rows", Tensor::of(DType::i64, {2}, {1, 9}));
+  EXPECT_NE(error_of([&] { program.run(inputs); }).find("out of range"), std::string::npos);
+  program.set_weight("rows", Tensor::of(DType::i64, {2}, {2, 1}));
+  EXPECT_EQ(program.run(inputs).at("y").at(0), 6);
+  const std::string said = error_of([&] { compile(picking(7), {.device = device()}); });
+  EXPECT_NE(said.find("gather"), std::string::npos) << said;
+}
+
 TEST_P(Images, AreMadeReadyWithoutWaiting) {
   Graph graph;
   graph.output("y", exp(graph.input("x", f32({3}))));
+  // Opened anew, so that nothing is there already.
+  const Device fresh = device().is_cpu()
+                           ? Device()
+                           : with_fault(device(), std::make_shared<detail::webgpu::Fault>());
   std::optional<Result<Program>> result;
-  compile_async(graph, {.device = device()}, [&](Result<Program> made) { result = made; });
-  detail::backend_of(device())->wait_until([&] { return result.has_value(); });
+  compile_async(graph, {.device = fresh}, [&](Result<Program> made) { result = made; });
+  EXPECT_EQ(result.has_value(), fresh.is_cpu()) << "on a GPU nobody has waited yet";
+  detail::backend_of(fresh)->wait_until([&] { return result.has_value(); });
   EXPECT_EQ(result->take().run({{"x", Tensor(DType::f32, {3})}}).at("y").at(0), 1);
 }
 

@@ -31,6 +31,9 @@ const std::shared_ptr<Backend>& backend_of(const Device& device);
 
 // The graph that is lowered for a device; `passes` says what is to be told of them.
 Graph optimised(const Graph& graph, const CompileOptions& options, PassOptions passes = {});
+// prepare_async of what was compiled here, whose calls need no checks.
+void prepare_compiled(const Device& device, const Image& image, const OpSet& ops,
+                      int64_t memory_budget, Receive<Program> done);
 
 Image image_of(image::Image image);
 const image::Image& image_of(const Program& program);

@@ -8,7 +8,6 @@
 #include <cstdio>
 
 #include "rlx/backend/cpu/cpu_backend.h"
-#include "rlx/backend/cpu/fast_ops.h"
 #include "rlx/image/file.h"
 #include "rlx/import/npy.h"
 #include "rlx/lower/references.h"
@@ -21,13 +20,6 @@ namespace {
 
 constexpr double kTolerance = 1e-5;  // of probabilities
 
-image::Implementations implementations() {
-  image::Implementations table = fast_implementations();
-  for (auto& [op, list] : references(catalog()))
-    table[op].insert(table[op].end(), list.begin(), list.end());
-  return table;
-}
-
 // The sentences of rlx demo.
 Tensor tokens() {
   Tensor ids(DType::i64, {2, 12});
@@ -38,7 +30,7 @@ Tensor tokens() {
 int run(const char* image_file, const char* expected_file) {
   const auto image = std::make_shared<const image::Image>(image::read_image(image_file));
   const auto backend = make_cpu_backend();
-  const auto table = std::make_shared<const image::Implementations>(implementations());
+  const auto table = std::make_shared<const image::Implementations>(references(catalog()));
   const ExecutablePtr program = prepare(*backend, {image, table});
   RunRequest request;
   request.inputs = {tokens()};

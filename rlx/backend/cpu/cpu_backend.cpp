@@ -337,7 +337,7 @@ class CpuBackend : public Backend {
   void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) override {
     std::optional<Result<ExecutablePtr>> result;
     try {
-      options.implementations = with_engine(*options.implementations);
+      options.implementations = with_fast_ones(*options.implementations);
       result = ExecutablePtr(
           std::make_shared<CpuExecutable>(std::move(options), traits_, engine_, store_));
     } catch (...) {
@@ -349,16 +349,13 @@ class CpuBackend : public Backend {
   void wait() override {}
 
  private:
-  // A table is made without a device: what is ours in it gets this one's engine.
-  std::shared_ptr<const image::Implementations> with_engine(
+  // What this device does fast, before what it is given.
+  std::shared_ptr<const image::Implementations> with_fast_ones(
       const image::Implementations& given) const {
-    auto table = std::make_shared<image::Implementations>(given);
-    const image::Implementations ours = fast_implementations(engine_, given);
-    for (auto& [op, list] : *table) {
-      const auto found = ours.find(op);
-      for (size_t i = 0; found != ours.end() && i < std::min(list.size(), found->second.size());
-           ++i)
-        if (list[i].name == found->second[i].name) list[i] = found->second[i];
+    auto table = std::make_shared<image::Implementations>(fast_implementations(engine_, given));
+    for (const auto& [op, list] : given) {
+      auto& all = (*table)[op];
+      all.insert(all.end(), list.begin(), list.end());
     }
     return table;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "rlx/backend/cpu/fast_copies.h"
 #include "rlx/image/uses.h"
@@ -193,7 +194,9 @@ bool CpuSteps::run_copy(const image::Copy& copy, Ready& ready, const image::Cell
     if (!there) memory_.set(to, memory_.target(to, cells));
     if (views) make_strided(copy, cells, ready);
   }
-  const Tensor source = readable(copy.source.value);
+  std::optional<Tensor> aligned;  // a run copies no tensor, which would allocate
+  if (memory_.in_once()) aligned = readable(copy.source.value);
+  const Tensor& source = aligned ? *aligned : memory_.value(copy.source.value);
   Tensor& target = memory_.value(to);
   if (target.count() == 0 || (!views && target.bytes().data() == source.bytes().data()))
     return false;

@@ -46,6 +46,7 @@ struct TiledEntry {
   Kernel (*make)(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine,
                  std::unique_ptr<TileProgram> tile);
   bool channels_last = false;  // gives its result so
+  int anywhere = -1;           // as VectorEntry has it
 };
 
 template <vector::Elementwise::Function vector::Elementwise::*function>
@@ -204,7 +205,7 @@ constexpr VectorEntry kVectorOps[] = {
     {"exp", unary<&Elementwise::exp>},
     {"fourier", fourier},
     {"half_spectrum", half_spectrum},
-    {"gather", gather},
+    {"gather", gather, true, CallTraits::ChannelsLast::never, 0},
     {"gelu", unary<&Elementwise::gelu>},
     {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
     {"grouped_matmul", grouped_product},
@@ -244,8 +245,8 @@ constexpr TiledEntry kTiledOps[] = {
     {"conv", picture_convolution<picture_convolution_kernel>, true},
     {"conv_integer", byte_convolution, true},
     {"conv_transpose", picture_convolution<picture_transposed_kernel>, true},
-    {"linear", linear},
-    {"matmul", matmul},
+    {"linear", linear, false, 1},
+    {"matmul", matmul, false, 1},
 };
 
 std::array<std::span<const VectorEntry>, 5> vector_tables() {
@@ -273,8 +274,14 @@ std::vector<CallTraits> call_traits() {
 }
 
 bool reads_anywhere(const image::Call& call, size_t input) {
-  return (input == 0 && call.op == "gather") ||
-         (input == 1 && (call.op == "matmul" || call.op == "linear"));
+  const auto says_so = [&](const auto& entry) {
+    return entry.anywhere == static_cast<int>(input) && call.op == entry.op;
+  };
+  if (std::any_of(std::begin(kTiledOps), std::end(kTiledOps), says_so)) return true;
+  const auto tables = vector_tables();
+  return std::any_of(tables.begin(), tables.end(), [&](std::span<const VectorEntry> entries) {
+    return std::any_of(entries.begin(), entries.end(), says_so);
+  });
 }
 
 image::Implementations fast_implementations(CpuEnginePtr engine,

@@ -13,6 +13,7 @@ struct VectorEntry {
                                              const CpuEnginePtr& engine);
   bool reads_views = true;
   CallTraits::ChannelsLast channels_last = CallTraits::ChannelsLast::never;
+  int anywhere = -1;  // the input that it takes at any address; -1: none
 };
 
 std::span<const VectorEntry> number_table();     // quantised numbers, products of bytes, casts

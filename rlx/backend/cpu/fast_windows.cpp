@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_windows.h"
 
 #include <algorithm>
+#include <span>
 
 #include "rlx/image/uses.h"
 #include "rlx/vector/byte_pool.h"
@@ -9,7 +10,7 @@ namespace rlx::detail {
 namespace {
 
 // None where the windows or their steps are larger than the vector code is made for.
-bool make_windows(const Shape& x, const Shape& y, const Shape& extents,
+bool make_windows(const Shape& x, const Shape& y, std::span<const int64_t> extents,
                   const ConvolutionWindow& window, vector::Windows& windows) {
   const size_t axes = x.size() - 2;
   if (x.size() < 3 || axes > 2 || extents.size() != axes) return false;
@@ -220,7 +221,7 @@ class PoolKernel : public image::CallKernel {
 
 bool convolve_depthwise(const CpuEngine& engine, const Tensor& x, const Tensor& w,
                         const Tensor* bias, const ConvolutionWindow& window, Tensor& y) {
-  const Shape extents(w.shape().begin() + 2, w.shape().end());
+  const auto extents = std::span<const int64_t>(w.shape()).subspan(2);
   vector::Windows windows;
   const auto f32 = [](const Tensor* tensor) { return !tensor || tensor->dtype() == DType::f32; };
   if (window.transposed || window.groups == 1 || window.groups != x.shape()[1] ||
@@ -245,7 +246,7 @@ bool convolve_depthwise(const CpuEngine& engine, const Tensor& x, const Tensor& 
 bool convolve_as_product(const CpuEngine& engine, const Tensor& x, const Tensor& w,
                          const Tensor* bias, const ConvolutionWindow& window,
                          vector::Elementwise::Function activation, Tensor& y) {
-  const Shape extents(w.shape().begin() + 2, w.shape().end());
+  const auto extents = std::span<const int64_t>(w.shape()).subspan(2);
   vector::Windows windows;
   const auto f32 = [](const Tensor* tensor) { return !tensor || tensor->dtype() == DType::f32; };
   if (window.transposed || !f32(&x) || !f32(&w) || !f32(bias) || x.count() == 0 || y.count() == 0 ||

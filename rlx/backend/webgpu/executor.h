@@ -106,7 +106,7 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   void start_snapshot(RunDone done);
   void copy_next_state(const std::shared_ptr<Snapshot>& snapshot);
   void after_outcomes(const std::function<void()>& then);
-  void settle_late_errors();
+  void throw_late_errors();
   void notice_loss();
   size_t index_of_state(const std::string& name) const;
 
@@ -123,7 +123,6 @@ class Executor final : public std::enable_shared_from_this<Executor>, private Qu
   void begin_run();
   void prepare_plan();
   void check_size(image::ValueId value, const MemoryPlan& plan, const image::Cells& cells) const;
-  void take_cells_of_once(image::Cells& cells) const;
   void take_input(size_t index);
   void walk();
   void finish_once();

@@ -20,7 +20,7 @@ void Executor::start_job() {
     job_.request->outputs.resize(image_.outputs.size());
     job_.request->device_outputs.resize(image_.outputs.size());
     job_.request->wanted.resize(image_.outputs.size(), Want::tensor);
-    settle_late_errors();
+    throw_late_errors();
     for (const image::Weight& weight : image_.weights)
       if (weight.value >= 0 && !host_.sources[size_t(weight.value)])
         fail(ErrorKind::invalid_input, "run: weight '", weight.name, "' has no tensor");
@@ -234,7 +234,6 @@ void Executor::begin_run() {
   states_.require_valid();
   image::Cells& cells = binding_.cells();
   const bool rebound = binding_.update(*job_.request);
-  take_cells_of_once(cells);
   if (rebound || !plan_)
     prepare_plan();
   else
@@ -259,17 +258,6 @@ void Executor::begin_run() {
   run_.begin(context);
   job_.phase = Phase::run;
   walk();
-}
-
-// Symbols that a step of `once` has told are fixed for the program.
-void Executor::take_cells_of_once(image::Cells& cells) const {
-  bool told = false;
-  for (const image::Symbol& symbol : image_.numbers.symbols) {
-    if (!once_.valid || !once_.cells.known(symbol.number) || cells.known(symbol.number)) continue;
-    cells.set(symbol.number, once_.cells.at(symbol.number));
-    told = true;
-  }
-  if (told) cells.evaluate();
 }
 
 void Executor::take_input(size_t index) {

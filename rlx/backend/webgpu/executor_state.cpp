@@ -95,7 +95,7 @@ void Executor::read_settled_state(size_t state, const Receive<Tensor>& done) {
   BufferPtr buffer;
   try {
     const std::lock_guard lock(mutex_);
-    settle_late_errors();
+    throw_late_errors();
     notice_loss();
     states_.require_valid(state);
     if (states_.holds(state) == States::Holds::host) {
@@ -176,7 +176,7 @@ void Executor::restore_snapshot() {
   states_.restore_snapshot(runs_begun_);
 }
 
-void Executor::settle_late_errors() {
+void Executor::throw_late_errors() {
   for (const LateErrors::Failure& failure : outcomes_.errors().failed())
     states_.fail_run(failure.run, failure.error);
   if (const auto error = outcomes_.errors().take()) throw *error;

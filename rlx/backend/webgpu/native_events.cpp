@@ -75,10 +75,10 @@ void Events::wait(Ticket ticket) {
     for (const capi::Future future : futures) {
       if (future.id != 0) complete &= api_.wait(instance_, future, kSliceNanoseconds);
     }
-    const bool hopeless = operation->hopeless();
+    const bool will_not_arrive = operation->will_not_arrive();
     lock.lock();
     if (operation->state_ != Operation::State::pending) continue;
-    if (!complete && hopeless) {
+    if (!complete && will_not_arrive) {
       given_up_.insert(given_up_.end(), futures.begin(), futures.end());
       make_ready(*operation);
     } else if (complete || callers_.load() > 0) {

@@ -44,7 +44,7 @@ class Operation {
   virtual ~Operation() = default;
   virtual void deliver() = 0;  // calls the user back
   // Its device is lost, so the library may never call back.
-  virtual bool hopeless() const { return false; }
+  virtual bool will_not_arrive() const { return false; }
 
  private:
   friend class Events;

@@ -126,9 +126,9 @@ class NativeBindGroup final : public BindGroup {
 class DeviceOperation : public Operation {
  public:
   explicit DeviceOperation(DeviceCorePtr core) : device(std::move(core)) {}
-  bool hopeless() const override { return device->is_lost(); }
+  bool will_not_arrive() const override { return device->is_lost(); }
   const DeviceCorePtr device;
-  // An operation given up as hopeless is delivered while its answer may still arrive: deliver()
+  // An operation that is given up is delivered while its answer may still arrive: deliver()
   // asks for the loss first and leaves the rest alone.
   std::atomic<uint32_t> status = 0;
   std::string message;

@@ -185,7 +185,10 @@ void Recorder::copy(ValueId source, ValueId target) {
   if (image_.values[size_t(source)].place == image_.values[size_t(target)].place) return;
   make_room(target);
   if (resources_->buffer(source) != resources_->buffer(target))
-    copy_out(source, *resources_->buffer(target), resources_->offset(target));
+    return copy_out(source, *resources_->buffer(target), resources_->offset(target));
+  if (resources_->offset(source) != resources_->offset(target))  // a device copies between two
+    fail(ErrorKind::invalid_model, "'", image_.values[size_t(source)].name, "' and its copy '",
+         image_.values[size_t(target)].name, "' lie in one buffer");
 }
 
 void Recorder::copy_out(ValueId source, Buffer& target, uint64_t offset) {

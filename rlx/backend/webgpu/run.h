@@ -28,7 +28,6 @@ class Run {
     const std::vector<bool>* skipped = nullptr;  // steps to leave out
     Resources* resources = nullptr;
     image::Cells* cells = nullptr;
-    const RunRequest* request = nullptr;
     const std::vector<const Tensor*>* inputs = nullptr;  // by value; null: on the device
     RunReport* report = nullptr;
   };

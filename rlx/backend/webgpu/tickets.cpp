@@ -7,7 +7,7 @@ namespace rlx::detail::webgpu {
 
 namespace {
 // Another thread is in the middle of a callback: it will open or close an entry, and tells so.
-constexpr auto kNap = std::chrono::microseconds(200);
+constexpr auto kRecheckInterval = std::chrono::microseconds(200);
 }  // namespace
 
 Tickets::Id Tickets::open(const void* owner) {
@@ -93,7 +93,7 @@ void Tickets::wait(const void* owner, const std::function<bool()>& done) {
   while (!done()) {
     if (wait_for_one(owner)) continue;
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, kNap);
+    changed_.wait_for(lock, kRecheckInterval);
   }
   wait_for_abandoned();
 }
