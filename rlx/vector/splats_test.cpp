@@ -118,11 +118,12 @@ TEST(VectorSplats, WhatIsNoNumberStaysOutOfPixelsThatDoNotSeeIt) {
     Scene scene(16, 16, 1e-4F);
     for (int64_t c = 13; c < 17; ++c) scene.gaussians[size_t(3 * Scene::kFields + c)] = NAN;
     for (int64_t i = 0; i < 9; ++i) scene.gaussians[size_t(4 * Scene::kFields + i)] = 0;
-    scene.bounds[12] = scene.bounds[13] = 0;  // the third is seen by a corner alone
-    scene.bounds[14] = scene.bounds[15] = 7;
+    for (size_t i = 12; i < 16; ++i) scene.bounds[i] = i < 14 ? 0 : 7;  // of the former
     splats(isa).draw(scene.tile);
-    for (int64_t i = 0; i < 5; ++i)
-      EXPECT_TRUE(std::isfinite(scene.picture[scene.picture.size() - 1 - size_t(i)]));
+    EXPECT_TRUE(std::isnan(scene.picture[0]));
+    for (int64_t y = 0; y < 16; ++y)
+      for (int64_t c = 0; c < 5; ++c)
+        EXPECT_TRUE(std::isfinite(scene.picture[size_t((y * 16 + 15) * 5 + c)])) << y << ' ' << c;
   }
 }
 
