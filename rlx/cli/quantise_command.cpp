@@ -1,5 +1,5 @@
-// rlx quantise: writes a graph whose products have their weights in blocks of few bits, and shows
-// what each of them lost on the inputs of a folder.
+// rlx quantise: writes a graph whose layers have their weights in few bits, and shows what each of
+// them lost on the inputs of a folder.
 
 #include <algorithm>
 #include <cmath>
@@ -7,14 +7,12 @@
 
 #include "rlx/cli/inputs.h"
 #include "rlx/cli/load_graph.h"
+#include "rlx/cli/quantise_layers.h"
 #include "rlx/cli/table.h"
 #include "rlx/import/rlx_file.h"
-#include "rlx/ops/elementwise.h"
-#include "rlx/ops/ops_blocks.h"
 #include "rlx/ops/ops_core.h"
-#include "rlx/passes/pass.h"
+#include "rlx/passes/passes.h"
 #include "rlx/runtime/program.h"
-#include "rlx/tensor/blocks/format.h"
 
 namespace rlx::cli {
 namespace {
@@ -24,80 +22,8 @@ namespace fs = std::filesystem;
 struct QuantiseFlags {
   std::string from, to, folder, format = "int8";
   double most = 1;
+  bool weights_only = false;
 };
-
-// A product by weights that are known, and what quantising it costs.
-struct Layer {
-  int node;
-  std::string name, kept;  // why it stays as it is
-  int64_t bytes = 0, bytes_after = 0;
-  double weight_error = 0, error = 0, energy = 0;  // squares of results, over all samples
-  double loss() const { return energy > 0 ? std::sqrt(error / energy) : 0; }
-};
-
-bool is_transposed(const Node& node) {
-  return node.attrs.get<bool>(node.op->name == "linear" ? "transpose_w" : "transpose_b");
-}
-
-// Products whose second operand is a matrix of f32 in the file.
-bool is_layer(const Node& node) {
-  const bool linear = node.op->name == "linear";
-  if (!linear && (node.op->name != "matmul" || node.attrs.get<bool>("transpose_a"))) return false;
-  const Node& w = node.inputs[1].producer();
-  return tensor_of(w) && tensor_of(w)->dtype() == DType::f32 && tensor_of(w)->shape().size() == 2 &&
-         node.inputs[0].dtype() == DType::f32 && rank(node.inputs[0].type()) >= 2;
-}
-
-Tensor weights_by_output(const Node& node) {
-  const Tensor& w = *tensor_of(node.inputs[1].producer());
-  if (is_transposed(node)) return w;
-  Tensor turned(DType::f32, {w.shape()[1], w.shape()[0]});
-  for (int64_t k = 0; k < w.shape()[0]; ++k)
-    for (int64_t n = 0; n < w.shape()[1]; ++n)
-      turned.set(n * w.shape()[0] + k, w.at(k * w.shape()[1] + n));
-  return turned;
-}
-
-Value quantised(const RewriteSite& site, const BlockFormat& format) {
-  const Tensor bytes = encode_blocks(weights_by_output(site.node), format);
-  const Value w = site.to.weight(text(site.node.name, " in ", format.name, " ", site.at), bytes);
-  Value y = quantised_matmul(site.inputs[0], w, std::string(format.name));
-  if (site.node.op->name == "matmul") return y;
-  if (site.inputs.size() > 2 && site.inputs[2].present()) y = y + site.inputs[2];
-  const std::string& activation = site.attrs.get<std::string>("activation");
-  return activation.empty() ? y : y.apply(elementwise_op(activation), {y});
-}
-
-double square_sum(const Tensor& a, const Tensor* minus = nullptr) {
-  double sum = 0;
-  for (int64_t i = 0; i < a.count(); ++i) {
-    const double x = a.at(i) - (minus ? minus->at(i) : 0);
-    sum += x * x;
-  }
-  return sum;
-}
-
-std::vector<Layer> find_layers(const Graph& graph, const BlockFormat& format) {
-  std::vector<Layer> layers;
-  for (int n = 0; n < static_cast<int>(graph.nodes().size()); ++n) {
-    const Node& node = graph.node(n);
-    if (!is_layer(node)) continue;
-    Layer layer{n, node.name.empty() ? text("node ", n) : node.name, ""};
-    const Tensor w = weights_by_output(node);
-    const int64_t inner = w.shape()[1];
-    layer.bytes = layer.bytes_after = static_cast<int64_t>(w.bytes().size());
-    if (inner == 0 || inner % format.elements != 0) {
-      layer.kept = text(inner, " inputs are no multiple of ", format.elements);
-    } else {
-      const Tensor bytes = encode_blocks(w, format), back = decode_blocks(bytes, format);
-      layer.bytes_after = static_cast<int64_t>(bytes.bytes().size());
-      const double all = square_sum(w);
-      layer.weight_error = all > 0 ? std::sqrt(square_sum(w, &back) / all) : 0;
-    }
-    layers.push_back(std::move(layer));
-  }
-  return layers;
-}
 
 // The folders that have a file for each input: the one given, or those in it.
 std::vector<TensorMap> samples(const Graph& graph, const std::string& folder) {
@@ -116,10 +42,42 @@ std::vector<TensorMap> samples(const Graph& graph, const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder))
     if (entry.is_directory()) inside.push_back(entry.path());
   std::sort(inside.begin(), inside.end());
+  require(!inside.empty() || !fs::is_empty(folder), "'", folder,
+          "' is empty: it needs NAME.npy for each input, or folders with these");
   if (inside.empty()) return {sample(folder)};
   std::vector<TensorMap> all;
   for (const fs::path& path : inside) all.push_back(sample(path));
   return all;
+}
+
+// What the inputs of convolutions hold, so that bytes can.
+void find_ranges(const Graph& graph, const std::vector<TensorMap>& inputs,
+                 std::vector<Layer>& layers) {
+  std::map<int, std::pair<Value, Value>> ends;
+  Graph probed = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
+    for (const Layer& layer : layers)
+      if (layer.node == site.at && layer.kept.empty() && takes_bytes(site.node))
+        ends[site.at] = {reduce_min(site.inputs[0]), reduce_max(site.inputs[0])};
+    return std::nullopt;
+  });
+  for (const auto& [node, values] : ends) {
+    probed.output(text("least ", node), values.first);
+    probed.output(text("most ", node), values.second);
+  }
+  Program program = compile(probed, {});
+  for (const TensorMap& sample : inputs) {
+    const TensorMap results = program.run(sample);
+    for (Layer& layer : layers) {
+      if (!ends.count(layer.node)) continue;
+      if (!layer.range) layer.range.emplace();
+      layer.range->least =
+          std::min(layer.range->least, results.at(text("least ", layer.node)).at(0));
+      layer.range->most = std::max(layer.range->most, results.at(text("most ", layer.node)).at(0));
+    }
+  }
+  for (Layer& layer : layers)
+    if (layer.range && !(std::isfinite(layer.range->least) && std::isfinite(layer.range->most)))
+      layer.range.reset();
 }
 
 // Runs the graph as it is, with each layer's quantised form beside it, on the same operands.
@@ -130,7 +88,7 @@ void measure(const Graph& graph, const BlockFormat& format, const std::vector<Te
     for (const Layer& layer : layers)
       if (layer.node == site.at && layer.kept.empty()) {
         const Value y = site.to.add(site.node.op, site.inputs, site.attrs, site.node.name);
-        both[site.at] = {y, quantised(site, format)};
+        both[site.at] = {y, quantised(site, layer, format)};
         return Values{y};
       }
     return std::nullopt;
@@ -181,33 +139,40 @@ void quantise_command(const QuantiseFlags& flags, Context& context) {
   const Graph graph = load_graph(flags.from, &files);
   const std::vector<TensorMap> inputs = samples(graph, flags.folder);
   std::vector<Layer> layers = find_layers(graph, format);
+  require(!layers.empty(), "'", flags.from,
+          "' has no product, convolution or table with its weights in the file");
+  if (!flags.weights_only) find_ranges(graph, inputs, layers);
   measure(graph, format, inputs, layers);
   for (Layer& layer : layers)
     if (layer.kept.empty() && layer.loss() > flags.most) layer.kept = "it would lose too much";
-  const Graph made = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
+  const Graph rewritten = rebuild(graph, [&](const RewriteSite& site) -> std::optional<Values> {
     for (const Layer& layer : layers)
-      if (layer.node == site.at && layer.kept.empty()) return Values{quantised(site, format)};
+      if (layer.node == site.at && layer.kept.empty())
+        return Values{quantised(site, layer, format)};
     return std::nullopt;
   });
+  const Graph made = dead_code.run(rewritten).graph;  // without the floats that nobody reads
   const std::string tensors = save_rlx(made, flags.to);
   files.check_unchanged();
 
-  Table table{{"layer", "bytes", "in " + std::string(format.name), "weights off by",
-               "results off by", "kept in f32"},
-              "lrrrr"};
+  Table table{{"layer", "bytes", "as", "bytes", "weights off by", "results off by", "kept in f32"},
+              "lrlrrr"};
   int64_t before = 0, after = 0;
   for (const Layer& layer : layers) {
     const bool kept = !layer.kept.empty();
     before += layer.bytes;
     after += kept ? layer.bytes : layer.bytes_after;
     table.rows.push_back({layer.name, bytes_text(layer.bytes),
+                          kept          ? ""
+                          : layer.range ? layer.form + ", x u8"
+                                        : layer.form,
                           kept ? "" : bytes_text(layer.bytes_after),
                           layer.bytes_after == layer.bytes ? "" : percent(layer.weight_error),
                           layer.energy > 0 ? percent(layer.loss()) : "", layer.kept});
   }
   table.print(context.out);
   print_outputs(graph, made, inputs, context);
-  context.out << flags.to << ": weights of " << layers.size() << " products from "
+  context.out << flags.to << ": weights of " << layers.size() << " layers from "
               << bytes_text(before) << " to " << bytes_text(after) << ", " << inputs.size()
               << " samples" << (tensors.empty() ? "" : ", tensors in " + tensors) << '\n';
 }
@@ -217,7 +182,7 @@ void quantise_command(const QuantiseFlags& flags, Context& context) {
 void add_quantise_command(CLI::App& app, Context& context) {
   const auto flags = std::make_shared<QuantiseFlags>();
   CLI::App& command = *app.add_subcommand(
-      "quantise", "Write a graph with its weights in few bits, and show what each product lost");
+      "quantise", "Write a graph with its weights in few bits, and show what each layer lost");
   command.add_option("FILE", flags->from, "The graph, a .rlx or .onnx file")
       ->required()
       ->type_name("");
@@ -229,11 +194,16 @@ void add_quantise_command(CLI::App& app, Context& context) {
       ->type_name("FOLDER");
   command
       .add_option("--format", flags->format,
-                  "int8, int4, or a format of docs/quantised-weights.md, such as q4_k")
+                  "int8, int4, or a format of docs/quantised-weights.md, such as q4_k; "
+                  "convolutions take bytes with a scale for each channel")
       ->capture_default_str();
+  command.add_flag(
+      "--weights-only", flags->weights_only,
+      "Convolutions compute in f32 with weights that are bytes in the file; else their "
+      "inputs are bytes, too, by the range they have in the samples");
   command
       .add_option("--most", flags->most,
-                  "Products whose results would be off by more than this share stay in f32")
+                  "Layers whose results would be off by more than this share stay in f32")
       ->capture_default_str();
   command.add_option("--out", flags->to, "The .rlx file to write")->required()->type_name("FILE");
   command.footer(

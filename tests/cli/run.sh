@@ -114,11 +114,31 @@ claim "over itself" 0 'copy\.safetensors$' -- convert copy.rlx copy.rlx
 claim "and again over it" 0 'copy\.safetensors$' -- convert "$encoder" copy.rlx
 printf 'rlx 1\n%%0 = input @"ids" : i64[2, 9]\noutput "ids" %%0\n' >ids.rlx
 "$rlx" run ids.rlx --input ids=ones --out samples >/dev/null
-claim "quantising tells what each product lost" 0 'linear_8 +4\.10 kB +640 B +[0-9.]+ % +[0-9.]+ %' 'probabilities +[0-9.]+ %' '13 products from 66\.0 kB to 10\.3 kB' \
+claim "quantising tells what each layer lost" 0 'linear_8 +4\.10 kB +int4_block +640 B +[0-9.]+ % +[0-9.]+ %' 'probabilities +[0-9.]+ %' '14 layers from' \
   -- quantise "$encoder" --calibrate samples --format int4 --out small.rlx
 claim "and what it wrote runs" 0 'probabilities' -- run small.rlx --input ids=samples/ids.npy
-claim "what would lose too much is kept" 0 'it would lose too much' '66\.0 kB to 66\.0 kB' -- quantise "$encoder" --calibrate samples --format int4 --most 0 --out small.rlx
-claim "each input needs a sample" 1 -- quantise "$encoder" --calibrate . --out small.rlx
+holds "without the floats it had" bash -c '[ $(($(stat -c %s small.safetensors) * 4)) -lt "$(stat -c %s "$1")" ]' _ "${encoder%.rlx}.safetensors"
+claim "what would lose too much is kept" 0 'it would lose too much' -- quantise "$encoder" --calibrate samples --format int4 --most 0 --out small.rlx
+claim "each input needs a sample" 1 "^rlx: there is no .*ids\.npy for the input 'ids'" -- quantise "$encoder" --calibrate . --out small.rlx
+claim "a folder of samples that is missing is named" 1 "^rlx: 'nowhere' is no folder" -- quantise "$encoder" --calibrate nowhere --out small.rlx
+mkdir -p empty
+claim "an empty one is told" 1 "^rlx: 'empty' is empty" -- quantise "$encoder" --calibrate empty --out small.rlx
+claim "an unknown format of weights is told" 1 '^rlx: .*int5' -- quantise "$encoder" --calibrate samples --format int5 --out small.rlx
+claim "a graph without layers is told" 1 "^rlx: 'ids\.rlx' has no product, convolution or table" -- quantise ids.rlx --calibrate samples --out small.rlx
+# A convolution and an expert's product; the first has products enough for bytes.
+{ echo 'rlx 1'
+  echo '%0 = input @"x" : f32[1, 1, 500]'
+  echo "%1 = weight value=f32[1, 1, 400]{$(seq -s ', ' 1 400)} @\"w\" : f32[1, 1, 400]"
+  echo '%2 = conv %0, %1 @"wide" : f32[1, 1, 101]'
+  echo '%3 = weight value=f32[2, 1, 3]{3, -2, 1, 0, 0, 0} @"v" : f32[2, 1, 3]'
+  echo '%4 = conv %2, %3 @"narrow" : f32[1, 2, 99]'
+  echo 'output "y" %4'; } >signal.rlx
+printf 'rlx 1\n%%0 = input @"x" : f32[1, 1, 500]\noutput "x" %%0\n' >x.rlx
+"$rlx" run x.rlx --input x=random:1 --out signals >/dev/null
+claim "convolutions become bytes" 0 'wide +1\.60 kB +i8, x u8 +404 B +0\.[0-9]+ % +[0-9.]+ %' 'narrow +24 B +i8 +14 B' 'y +1\.[0-9]+ %' \
+  -- quantise signal.rlx --calibrate signals --out bytes.rlx
+claim "that give much the same" 0 'y +f32\[1, 2, 99\]' -- run bytes.rlx --device cpu --input x=signals/x.npy
+claim "or their weights alone do" 0 'wide +1\.60 kB +i8 +404 B' -- quantise signal.rlx --calibrate signals --weights-only --out bytes.rlx
 claim "one without large tensors is one file" 0 '^copy\.rlx: 2 nodes$' -- convert double.rlx copy.rlx
 holds "and leaves no tensors of the one before" test ! -e copy.safetensors
 printf precious >copy.safetensors

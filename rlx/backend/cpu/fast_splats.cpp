@@ -4,10 +4,14 @@
 #include <array>
 #include <cmath>
 
+#include "rlx/vector/splats.h"
+
 namespace rlx::detail {
 namespace {
 
-constexpr int64_t kFields = 17, kChannels = 5, kTile = 16;
+using vector::SplatTile;
+constexpr int64_t kFields = SplatTile::kFields, kChannels = SplatTile::kChannels,
+                  kTile = SplatTile::kSide;
 constexpr int64_t kMiddle = 9, kOpacity = 12, kColour = 13, kDepth = 16;
 // The way back adds up as many parts, whatever the number of threads: its sums have one order.
 constexpr int64_t kParts = 4;
@@ -107,7 +111,8 @@ bool all_f32(const image::CallSite& site) {
                      [](const image::Argument& x) { return is_f32(x); });
 }
 
-bool draw(const CpuEngine& engine, const SplatLimits& limits, image::CallSite& site) {
+bool draw(const CpuEngine& engine, const vector::SplatFunctions& vectors, const SplatLimits& limits,
+          image::CallSite& site) {
   if (!all_f32(site)) return false;
   Tensor& picture = site.results[0];
   if (picture.count() == 0) return true;
@@ -116,26 +121,22 @@ bool draw(const CpuEngine& engine, const SplatLimits& limits, image::CallSite& s
   float* to = picture.mutable_data<float>().data();
   engine.team.run(scene.down, 1, [&](int64_t begin, int64_t end) {
     Finder finder(scene);
-    Meeting met;
     for (int64_t tile = begin * scene.across; tile < end * scene.across; ++tile) {
-      const std::vector<int64_t>& found = finder.find(tile);
-      scene.each_pixel(tile, [&](int64_t x, int64_t y) {
-        const float px = static_cast<float>(x) + 0.5f, py = static_cast<float>(y) + 0.5f;
-        const Three ray = scene.ray_at(px, py);
-        float sums[kChannels] = {}, light = 1;
-        for (const int64_t n : found) {
-          if (!(light >= limits.threshold)) break;
-          if (!meet(scene, n, px, py, ray, limits, met)) continue;
-          const float* g = scene.gaussians + n * kFields;
-          const float weight = light * met.alpha;
-          for (int64_t c = 0; c < 3; ++c) sums[c] += weight * g[kColour + c];
-          sums[3] += weight, sums[4] += weight * g[kDepth];
-          light *= 1 - met.alpha;
-        }
-        float* pixel = to + (y * scene.width + x) * kChannels;
-        for (int64_t c = 0; c < kChannels; ++c)
-          pixel[c] = sums[c] + (c < 3 ? light * background[c] : 0);
-      });
+      const int64_t left = tile % scene.across * kTile, top = tile / scene.across * kTile;
+      vectors.draw({.gaussians = scene.gaussians,
+                    .bounds = scene.bounds,
+                    .rays = scene.rays,
+                    .background = background,
+                    .found = finder.find(tile),
+                    .left = left,
+                    .top = top,
+                    .width = std::min(kTile, scene.width - left),
+                    .height = std::min(kTile, scene.height - top),
+                    .cutoff = limits.cutoff,
+                    .threshold = limits.threshold,
+                    .most_alpha = limits.most_alpha,
+                    .to = to + (top * scene.width + left) * kChannels,
+                    .row = scene.width * kChannels});
     }
   });
   return true;
@@ -218,9 +219,9 @@ bool draw_back(const CpuEngine& engine, const SplatLimits& limits, std::vector<f
 }  // namespace
 
 std::unique_ptr<image::CallKernel> splat_kernel(CpuEnginePtr engine, SplatLimits limits) {
-  return make_kernel([engine = std::move(engine), limits](image::CallSite& site) {
-    return draw(*engine, limits, site);
-  });
+  return make_kernel(
+      [engine = std::move(engine), vectors = vector::splats(vector::best_isa()),
+       limits](image::CallSite& site) { return draw(*engine, vectors, limits, site); });
 }
 std::unique_ptr<image::CallKernel> splat_gradient_kernel(CpuEnginePtr engine, SplatLimits limits) {
   return make_kernel([engine = std::move(engine), limits,

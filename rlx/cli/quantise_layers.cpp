@@ -1,0 +1,234 @@
+#include "rlx/cli/quantise_layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "rlx/ops/elementwise.h"
+#include "rlx/ops/ops_blocks.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_quantise.h"
+
+namespace rlx::cli {
+namespace {
+
+enum class Kind { none, product, grouped, table, convolution, transposed_convolution };
+
+const Tensor* floats_in_file(const Value& value, size_t rank) {
+  const Tensor* w = tensor_of(value.producer());
+  return w && w->dtype() == DType::f32 && w->shape().size() == rank ? w : nullptr;
+}
+
+Kind kind_of(const Node& node) {
+  const std::string& op = node.op->name;
+  const auto has_floats = [&](size_t operand) {
+    return node.inputs[operand].dtype() == DType::f32;
+  };
+  if (op == "linear" || op == "matmul") {
+    if (op == "matmul" && node.attrs.get<bool>("transpose_a")) return Kind::none;
+    return has_floats(0) && rank(node.inputs[0].type()) >= 2 && floats_in_file(node.inputs[1], 2)
+               ? Kind::product
+               : Kind::none;
+  }
+  if (op == "grouped_matmul")
+    return has_floats(0) && floats_in_file(node.inputs[1], 3) ? Kind::grouped : Kind::none;
+  if (op == "gather")
+    return node.attrs.get<int64_t>("axis") == 0 && floats_in_file(node.inputs[0], 2) ? Kind::table
+                                                                                     : Kind::none;
+  if (op == "conv" || op == "conv_transpose") {
+    if (!has_floats(0) || !floats_in_file(node.inputs[1], rank(node.inputs[1].type())))
+      return Kind::none;
+    return op == "conv" ? Kind::convolution : Kind::transposed_convolution;
+  }
+  return Kind::none;
+}
+
+bool is_by_channel(Kind kind) {
+  return kind == Kind::convolution || kind == Kind::transposed_convolution;
+}
+Tensor weights_of(const Node& node, Kind kind) {
+  return tensor_of(node.inputs[kind == Kind::table ? 0 : 1].producer())->aligned();
+}
+
+// [.., K, N] -> [.., N, K].
+Tensor turned(const Tensor& w) {
+  Shape shape = w.shape();
+  const size_t last = shape.size() - 1;
+  const int64_t inner = shape[last - 1], outer = shape[last];
+  std::swap(shape[last - 1], shape[last]);
+  Tensor to(DType::f32, shape);
+  const std::span<const float> from = w.data<float>();
+  const std::span<float> data = to.mutable_data<float>();
+  const int64_t each = inner * outer, matrices = each == 0 ? 0 : w.count() / each;
+  for (int64_t m = 0; m < matrices; ++m)
+    for (int64_t k = 0; k < inner; ++k)
+      for (int64_t n = 0; n < outer; ++n)
+        data[static_cast<size_t>(m * each + n * inner + k)] =
+            from[static_cast<size_t>(m * each + k * outer + n)];
+  return to;
+}
+
+// Rows along what a product sums over, or rows of the table.
+Tensor rows_of(const Node& node, Kind kind) {
+  const Tensor w = weights_of(node, kind);
+  if (kind == Kind::table) return w;
+  if (kind == Kind::grouped) return turned(w);
+  const bool are_rows =
+      node.attrs.get<bool>(node.op->name == "linear" ? "transpose_w" : "transpose_b");
+  return are_rows ? w : turned(w);
+}
+Tensor encoded(const Tensor& rows, const BlockFormat& format) {
+  const Shape& shape = rows.shape();
+  if (shape.size() == 2) return encode_blocks(rows, format);
+  const Tensor flat = encode_blocks(rows.reshaped({shape[0] * shape[1], shape[2]}), format);
+  return flat.reshaped({shape[0], shape[1], flat.shape()[1]});
+}
+
+// Weights in bytes with a scale for each output channel; of a transposed convolution, for those of
+// a group.
+struct ByChannel {
+  Tensor bytes, scales, back;
+  int64_t axis;
+};
+ByChannel by_channel(const Tensor& w, Kind kind) {
+  const int64_t axis = kind == Kind::convolution ? 0 : 1, channels = w.shape()[size_t(axis)];
+  int64_t inside = 1;
+  for (size_t i = static_cast<size_t>(axis) + 1; i < w.shape().size(); ++i) inside *= w.shape()[i];
+  ByChannel to{Tensor(DType::i8, w.shape()), Tensor(DType::f32, {channels}),
+               Tensor(DType::f32, w.shape()), axis};
+  const std::span<const float> from = w.data<float>();
+  const std::span<float> scales = to.scales.mutable_data<float>(),
+                         back = to.back.mutable_data<float>();
+  const auto channel_of = [&](size_t i) {
+    return static_cast<size_t>(static_cast<int64_t>(i) / inside % channels);
+  };
+  for (size_t i = 0; i < from.size(); ++i)
+    scales[channel_of(i)] = std::max(scales[channel_of(i)], std::abs(from[i]) / 127);
+  for (float& scale : scales)
+    if (!(scale > 0)) scale = 1;
+  for (size_t i = 0; i < from.size(); ++i) {
+    const float scale = scales[channel_of(i)];
+    const double whole = std::clamp(std::nearbyint(from[i] / scale), -127.0F, 127.0F);
+    to.bytes.set_integer(static_cast<int64_t>(i), static_cast<int64_t>(whole));
+    back[i] = static_cast<float>(whole) * scale;
+  }
+  return to;
+}
+
+bool is_finite(const Tensor& w) {
+  const std::span<const float> data = w.data<float>();
+  return std::all_of(data.begin(), data.end(), [](float x) { return std::isfinite(x); });
+}
+
+Value activated(const RewriteSite& site, Value y) {
+  const std::string& activation = site.attrs.get<std::string>("activation");
+  return activation.empty() ? y : y.apply(elementwise_op(activation), {y});
+}
+Value beside(const RewriteSite& site, const char* what, const Tensor& tensor) {
+  return site.to.weight(text(site.node.name, " ", what, " ", site.at), tensor);
+}
+
+// With its input in bytes as well, where its range is known.
+Value quantised_convolution(const RewriteSite& site, Kind kind, const Layer& layer) {
+  const ByChannel w = by_channel(weights_of(site.node, kind), kind);
+  const Value bytes = beside(site, "bytes", w.bytes);
+  if (!layer.range) {
+    Values inputs = site.inputs;
+    QuantiseOptions options;
+    options.axis = w.axis;
+    inputs[1] = dequantise(bytes, beside(site, "scales", w.scales), {}, options);
+    return site.to.add(site.node.op, inputs, site.attrs, site.node.name);
+  }
+  const InputRange range = *layer.range;
+  const double step = range.most > range.least ? (range.most - range.least) / 255 : 1;
+  const double zero = std::clamp(std::nearbyint(-range.least / step), 0.0, 255.0);
+  const Value scale = constant_beside(bytes, Tensor::scalar(DType::f32, step)),
+              zero_point = constant_beside(bytes, Tensor::scalar(DType::u8, zero));
+  ConvOptions options;
+  options.strides = site.attrs.get<Ints>("strides");
+  options.dilations = site.attrs.get<Ints>("dilations");
+  options.pads = site.attrs.get<Ints>("pads");
+  options.auto_pad = site.attrs.get<std::string>("auto_pad");
+  const Value sums =
+      conv_integer(quantise(site.inputs[0], scale, zero_point), bytes, zero_point, {}, options);
+  Tensor scales(DType::f32, w.scales.shape());
+  for (int64_t i = 0; i < scales.count(); ++i) scales.set(i, w.scales.at(i) * step);
+  Dims shape(rank(sums.type()), Dim(1));
+  shape[1] = Dim(scales.count());
+  Value y = cast(sums, DType::f32) * reshape(beside(site, "scales", scales), shape);
+  if (site.inputs.size() > 2 && site.inputs[2].present()) y = y + reshape(site.inputs[2], shape);
+  return activated(site, y);
+}
+
+}  // namespace
+
+double Layer::loss() const { return energy > 0 ? std::sqrt(error / energy) : 0; }
+
+double square_sum(const Tensor& a, const Tensor* minus) {
+  double sum = 0;
+  for (int64_t i = 0; i < a.count(); ++i) {
+    const double x = a.at(i) - (minus ? minus->at(i) : 0);
+    sum += x * x;
+  }
+  return sum;
+}
+
+bool takes_bytes(const Node& node) {
+  constexpr int64_t kLeast = 200;
+  if (kind_of(node) != Kind::convolution || node.attrs.get<int64_t>("groups") != 1) return false;
+  const Shape w = weights_of(node, Kind::convolution).shape();
+  return count(w) >= kLeast * (w[0] + w[1]);
+}
+
+std::vector<Layer> find_layers(const Graph& graph, const BlockFormat& format) {
+  std::vector<Layer> layers;
+  for (int n = 0; n < static_cast<int>(graph.nodes().size()); ++n) {
+    const Node& node = graph.node(n);
+    const Kind kind = kind_of(node);
+    if (kind == Kind::none) continue;
+    Layer layer{n, node.name.empty() ? text("node ", n) : node.name, "", ""};
+    const Tensor weights = weights_of(node, kind);
+    layer.bytes = layer.bytes_after = static_cast<int64_t>(weights.bytes().size());
+    if (!is_finite(weights)) {
+      layer.kept = "a weight is infinite or no number";
+    } else if (is_by_channel(kind)) {
+      const ByChannel w = by_channel(weights, kind);
+      layer.form = "i8";
+      layer.bytes_after = static_cast<int64_t>(w.bytes.bytes().size() + w.scales.bytes().size());
+      const double all = square_sum(weights);
+      layer.weight_error = all > 0 ? std::sqrt(square_sum(weights, &w.back) / all) : 0;
+    } else {
+      const Tensor rows = rows_of(node, kind);
+      const int64_t inner = rows.shape().back();
+      if (rows.count() == 0 || inner % format.elements != 0) {
+        layer.kept = text(inner, kind == Kind::table ? " columns" : " inputs",
+                          " are no multiple of ", format.elements);
+      } else {
+        const Tensor flat = rows.reshaped({rows.count() / inner, inner});
+        const Tensor bytes = encode_blocks(flat, format), back = decode_blocks(bytes, format);
+        layer.form = std::string(format.name);
+        layer.bytes_after = static_cast<int64_t>(bytes.bytes().size());
+        const double all = square_sum(flat);
+        layer.weight_error = all > 0 ? std::sqrt(square_sum(flat, &back) / all) : 0;
+      }
+    }
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+Value quantised(const RewriteSite& site, const Layer& layer, const BlockFormat& format) {
+  const Kind kind = kind_of(site.node);
+  if (is_by_channel(kind)) return quantised_convolution(site, kind, layer);
+  const std::string name(format.name);
+  const Value w =
+      beside(site, text("in ", name).c_str(), encoded(rows_of(site.node, kind), format));
+  if (kind == Kind::table) return quantised_gather(w, site.inputs[1], name);
+  if (kind == Kind::grouped) return grouped_matmul(site.inputs[0], w, site.inputs[2], name);
+  Value y = quantised_matmul(site.inputs[0], w, name);
+  if (site.node.op->name == "matmul") return y;
+  if (site.inputs.size() > 2 && site.inputs[2].present()) y = y + site.inputs[2];
+  return activated(site, y);
+}
+
+}  // namespace rlx::cli
