@@ -58,16 +58,8 @@ Dispatch step_dispatch(const LowerSite& site, const RecurrentForm& form, const O
         text("fn ", head, " { return ", site.has(i) ? given : absent, "; }"));
   };
   optional(kRecurrentBias, "bias", "bias_at(i: u32) -> f32", "load_bias(i)", "0.0");
-  // With peepholes there may be no binding left for the flag.
-  dispatch.flags_errors = site.has(kRecurrentLengths) && !site.has(kRecurrentPeepholes);
-  if (dispatch.flags_errors)
-    dispatch.prelude.push_back(
-        "fn noted(length: i32) -> i32 {\n"
-        "  if (length < 0 || length > i32(params.steps)) { raise_flag_at(length); }\n"
-        "  return length;\n}");
-  const std::string length = dispatch.flags_errors ? "noted(load_lengths(b))" : "load_lengths(b)";
   optional(kRecurrentLengths, "lengths", "length_of(b: u32) -> u32",
-           text("min(u32(max(", length, ", 0)), params.steps)"), "params.steps");
+           "min(u32(max(load_lengths(b), 0)), params.steps)", "params.steps");
   if (form.lstm)
     optional(kRecurrentPeepholes, "p", "peephole_at(i: u32) -> f32", "load_p(i)", "0.0");
   dispatch.constants = {{"GATES", form.gates}, {"REVERSE", form.reverse}};
