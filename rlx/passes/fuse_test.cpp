@@ -51,6 +51,22 @@ TEST(Fuse, BiasActivationAndResidualFinishAProduct) {
   EXPECT_EQ(fused_ops(graph), "fused(matmul add gelu add)");
 }
 
+TEST(Fuse, WhatIsCheapIsComputedInTheLoadsOfAProduct) {
+  const auto product_of = [](const Dims& shape, int64_t columns, Value (*compute)(Value)) {
+    Graph graph;
+    const Value x = graph.input("x", {DType::u8, shape});
+    const Value w = graph.input("w", f32({shape.back(), columns}));
+    graph.output("y", matmul(compute(cast(x, DType::f32)), w));
+    return fused_ops(graph);
+  };
+  const auto as_it_is = [](Value x) { return x; };
+  EXPECT_EQ(product_of({64, 64}, 64, as_it_is), "fused(cast matmul)");
+  EXPECT_EQ(product_of({512, 512}, 512, as_it_is), "fused(cast matmul)");
+  // An exponential, 64 times for each element.
+  EXPECT_EQ(product_of({512, 512}, 4096, [](Value x) { return gelu(x); }),
+            "fused(cast gelu) matmul");
+}
+
 TEST(Fuse, AnInnerValueThatIsAnOutputIsASecondResult) {
   Graph graph;
   const Value x = graph.input("x", kMatrix);
