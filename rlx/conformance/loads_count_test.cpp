@@ -63,7 +63,7 @@ int64_t elements_of(const OpCase& row) {
 
 // The largest of each op that are soon run: at their edges kernels load more or less than they say.
 std::vector<OpCase> large_rows(const OpSet& ops) {
-  constexpr size_t kSome = 6;
+  constexpr size_t kSome = 3;
   std::map<std::string, std::vector<OpCase>> rows;
   for (const OpCase& row : op_cases()) {
     const OpRef* op = ops.find(row.op);
@@ -104,7 +104,7 @@ class LoadsCount : public testing::Test {
       const int64_t counted =
           prepare(device, image, ops_).run(built.inputs).at("loads").integer_at(0);
       EXPECT_LE(counted, said + said / 4) << what;
-      EXPECT_LE(said, 2 * counted) << what;
+      EXPECT_LE(said, 4 * counted) << what;  // around a picture there may be nothing to load
     }
   }
 
