@@ -329,7 +329,7 @@ std::optional<Steps> lower_around(const LowerSite& site, const Graph& body, int 
     if (!input.present()) continue;
     Value from = input;
     std::vector<int> views;
-    while (!is_source(from.producer()) && from.producer().op->view) {
+    while (gives_view(from.producer())) {
       views.push_back(from.node);
       from = from.producer().inputs[0];
     }

@@ -32,6 +32,11 @@ std::optional<Layout> layout_of_view(const Node& node, const Layout& input) {
 
 }  // namespace
 
+bool gives_view(const Node& node) {
+  return !is_source(node) && !node.inputs.empty() && node.inputs[0].present() &&
+         layout_of_part(node, Layout::row_major(node.inputs[0].shape())).has_value();
+}
+
 bool keeps_order(const Node& node) {
   if (is_source(node) || node.inputs.empty() || !node.inputs[0].present()) return false;
   const auto layout = layout_of_view(node, Layout::row_major(node.inputs[0].shape()));

@@ -10,6 +10,9 @@ namespace rlx {
 // How a view lies; none where the node is not one of what lies as `input` says.
 std::optional<Layout> layout_of_part(const Node& node, const Layout& input);
 
+// Is the result a view of operand 0? A cast is one only of what is of its dtype already.
+bool gives_view(const Node& node);
+
 // A node that passes elements on in their order: reshapes, and transposes of extents of 1.
 bool keeps_order(const Node& node);
 

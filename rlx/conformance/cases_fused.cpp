@@ -126,6 +126,14 @@ Values pooled(const Values& in) {
 Values padded(const Values& in) { return {pad(in[0] + in[1], Dims{1, 0, 0, 2})}; }
 Values running_total(const Values& in) { return {cumsum(in[0] * in[1], 1)}; }
 Values largest_at(const Values& in) { return {argmax(in[0] - in[1], 1)}; }
+// Before a product, whose kernels load an element for each of their tiles.
+Values product_of_bytes(const Values& in) {
+  return {matmul((cast(in[0], in[1].dtype()) - scalar(in[1], 3)) * scalar(in[1], 0.5), in[1])};
+}
+Values product_of_computed(const Values& in) {
+  return {tanh(matmul(in[0] * in[1], transpose(abs(in[2]) + in[3], {1, 0}))) + in[4]};
+}
+Values product_with_its_operand(const Values& in) { return {matmul(relu(in[0]), in[1]) + in[0]}; }
 Values wrapped(const Values& in) { return {cast(in[0] + in[1], DType::f32)}; }
 Values sum_of_wrapped(const Values& in) { return {sum(cast(in[0] + in[1], DType::f32), {-1})}; }
 Values two_widths(const Values& in) {
@@ -219,6 +227,27 @@ std::vector<OpCase> cases_with_loads() {
       grouped({normal(f32({3, 5})), normal(f32({5}))}, "pad of a sum", 1, padded),
       grouped({normal(f32({3, 65})), normal(f32({65}))}, "cumsum of a product", 65, running_total),
       grouped({normal(f32({3, 65})), normal(f32({3, 1}))}, "argmax of a difference", 1, largest_at),
+      grouped({normal(u8({5, 7})), normal(f32({7, 9}))}, "matmul of bytes", 7, product_of_bytes),
+      grouped({normal(u8({"n", 7})), normal(f32({7, 9}))}, "matmul of bytes, symbolic", 7,
+              product_of_bytes),
+      grouped({normal(i8({2, 65, 33})), normal(f32({33, 70}))}, "matmul of bytes, in tiles", 33,
+              product_of_bytes),
+      grouped({normal(u8({2, 3, 5, 7})), normal(f32({3, 7, 4}))}, "matmul of bytes, batches", 7,
+              product_of_bytes),
+      grouped({normal(u8({1, 64})), normal(f32({64, 70}))}, "one row of bytes", 64,
+              product_of_bytes),
+      grouped({normal(u8({0, 7})), normal(f32({7, 9}))}, "matmul of no bytes", 7, product_of_bytes),
+      grouped({normal(bf16({5, 7})), normal(bf16({7})), normal(bf16({9, 7})), normal(bf16({7})),
+               normal(bf16({9}))},
+              "matmul of what is computed, bf16", 7, product_of_computed),
+      grouped({normal(f32({5, 7})), normal(f32({5, 1})), normal(f32({9, 7})), normal(f32({7})),
+               normal(f32({5, 9}))},
+              "matmul of what is computed", 7, product_of_computed),
+      grouped({special(f32({5, 7})), normal(f32({7})), normal(f32({9, 7})), normal(f32({7})),
+               normal(f32({9}))},
+              "matmul of what is computed, special values", 7, product_of_computed),
+      grouped({normal(f32({7, 7})), normal(f32({7, 7}))}, "matmul, its operand as residual", 7,
+              product_with_its_operand),
       grouped({large_bytes({5, 7}), large_bytes({5, 7})}, "narrow integers wrap in registers", 1,
               wrapped),
       grouped({large_bytes({5, 7}), large_bytes({7})}, "narrow integers wrap in a load", 7,

@@ -128,7 +128,22 @@ Values turned_words(const Values& in) {
   return {transpose(sum, {1, 0, 2})};
 }
 
+// The result of a region takes the place of an operand that nothing else reads.
+OpCase in_place(const TensorType& type) {
+  return composed("fused", {normal(type), normal(type)}, "in the place of an operand",
+                  [](const Values& in) {
+                    const Values operands{softmax(in[0]), in[1]};
+                    Graph body;
+                    const Value x = body.input("x", operands[0].type());
+                    body.output("y", tanh(x) * body.input("y", operands[1].type()) + x);
+                    return fused(operands, std::move(body));
+                  });
+}
+
 void add_groups(Cases& cases) {
+  cases.push_back(in_place(f32({5, 8})));
+  cases.push_back(in_place(f32({5, 7})));
+  add_symbolic(cases, in_place(f32({3, "n"})));
   for (const Dims& shape : {Dims{3, 8}, Dims{3, 7}, Dims{1, 1}, Dims{2, 3}, Dims{0, 4}})
     cases.push_back(grouped({normal(f32(shape)), normal(f32(shape))}, "results of three widths",
                             of_three_widths));

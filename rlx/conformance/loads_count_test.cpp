@@ -2,6 +2,7 @@
 // here they are counted while they run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -52,13 +53,30 @@ void count_loads(Lowered& lowered, Dispatch& dispatch, const std::string& name,
   lowered.steps.list.insert(lowered.steps.list.begin(), Step{Clear{counter}, 0});
 }
 
-bool is_small(const OpCase& row) {
-  for (const CaseInput& input : row.inputs) {
-    if (input.fill == CaseInput::Fill::absent) continue;
-    const int64_t elements = count(bound(input.type.shape, row.symbols));
-    if (elements == 0 || elements > 5000) return false;
+int64_t elements_of(const OpCase& row) {
+  int64_t elements = 0;
+  for (const CaseInput& input : row.inputs)
+    if (input.fill != CaseInput::Fill::absent)
+      elements += count(bound(input.type.shape, row.symbols));
+  return elements;
+}
+
+// The largest of each op that are soon run: at their edges kernels load more or less than they say.
+std::vector<OpCase> large_rows(const OpSet& ops) {
+  constexpr size_t kSome = 3;
+  std::map<std::string, std::vector<OpCase>> rows;
+  for (const OpCase& row : op_cases()) {
+    const OpRef* op = ops.find(row.op);
+    if (op && !(*op)->elementwise && elements_of(row) <= 5000) rows[row.op].push_back(row);
   }
-  return true;
+  std::vector<OpCase> found;
+  for (auto& [op, own] : rows) {
+    std::stable_sort(own.begin(), own.end(), [](const OpCase& a, const OpCase& b) {
+      return elements_of(a) > elements_of(b);
+    });
+    found.insert(found.end(), own.begin(), own.begin() + long(std::min(own.size(), kSome)));
+  }
+  return found;
 }
 
 class LoadsCount : public testing::Test {
@@ -85,22 +103,19 @@ class LoadsCount : public testing::Test {
       const int64_t said = load->times->value(row.symbols);
       const int64_t counted =
           prepare(device, image, ops_).run(built.inputs).at("loads").integer_at(0);
-      EXPECT_LE(counted, said) << what;
-      EXPECT_LE(said, 2 * counted) << what;  // some are left out at edges
+      EXPECT_LE(counted, said + said / 4) << what;
+      EXPECT_LE(said, 4 * counted) << what;  // around a picture there may be nothing to load
     }
   }
 
   const OpSet ops_ = catalog();
   std::set<std::string> seen_;
-  std::map<std::string, int> rows_of_;
 };
 
 TEST_F(LoadsCount, IsWhatTheHeadsOfKernelsSay) {
   const std::optional<Device> device = test_device("lavapipe");
   if (!device) GTEST_SKIP() << "there is no lavapipe";
-  for (const OpCase& row : op_cases()) {
-    const OpRef* op = ops_.find(row.op);
-    if (!is_small(row) || !op || (*op)->elementwise || rows_of_[row.op]++ >= 6) continue;
+  for (const OpCase& row : large_rows(ops_)) {
     SCOPED_TRACE(describe(row));
     check(row, *device);
   }

@@ -11,6 +11,7 @@
 
 namespace rlx {
 
+const OpDef& conv_op();
 const OpDef& if_else_op();
 
 namespace {
@@ -49,6 +50,22 @@ TEST(Fuse, BiasActivationAndResidualFinishAProduct) {
   const Value bias = graph.input("bias", kRow);
   graph.output("y", gelu(matmul(x, w) + bias) + x);
   EXPECT_EQ(fused_ops(graph), "fused(matmul add gelu add)");
+}
+
+TEST(Fuse, WhatIsCheapIsComputedInTheLoadsOfAProduct) {
+  const auto product_of = [](const Dims& shape, int64_t columns, Value (*compute)(Value)) {
+    Graph graph;
+    const Value x = graph.input("x", {DType::u8, shape});
+    const Value w = graph.input("w", f32({shape.back(), columns}));
+    graph.output("y", matmul(compute(cast(x, DType::f32)), w));
+    return fused_ops(graph);
+  };
+  const auto as_it_is = [](Value x) { return x; };
+  EXPECT_EQ(product_of({64, 64}, 64, as_it_is), "fused(cast matmul)");
+  EXPECT_EQ(product_of({512, 512}, 512, as_it_is), "fused(cast matmul)");
+  // An exponential, 64 times for each element.
+  EXPECT_EQ(product_of({512, 512}, 4096, [](Value x) { return gelu(x); }),
+            "fused(cast gelu) matmul");
 }
 
 TEST(Fuse, AnInnerValueThatIsAnOutputIsASecondResult) {
@@ -280,12 +297,12 @@ TEST(Fuse, ViewsOfWhatIsComputedAreMapsOfTheLoad) {
 
 TEST(Fuse, AKernelThatDoesNotSayHowOftenItLoadsTakesNothing) {
   Graph graph;
-  const Value x = graph.input("x", kMatrix), w = graph.input("w", kMatrix);
-  graph.output("y", matmul(tanh(x), w));
+  const Value x = tanh(graph.input("x", f32({1, 3, 8, 8})));
+  graph.output("y", x.apply(conv_op(), {x, graph.input("w", f32({4, 3, 3, 3}))}));
   std::vector<NearMiss> misses;
-  EXPECT_EQ(ops_of(fuse(graph, gpu(), {}, &misses)), "tanh matmul");
+  EXPECT_EQ(ops_of(fuse(graph, gpu(), {}, &misses)), "tanh conv");
   ASSERT_EQ(misses.size(), 1u);
-  EXPECT_EQ(misses[0].op, "matmul");
+  EXPECT_EQ(misses[0].op, "conv");
   EXPECT_NE(misses[0].reason.find("does not say how often"), std::string::npos);
 }
 

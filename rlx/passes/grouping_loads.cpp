@@ -28,8 +28,7 @@ void Grouping::take_loads() {
 
 bool Grouping::is_own_view(int at) const {
   const Node& node = graph_.node(at);
-  if (is_source(node) || !node.op->view || group_[size_t(at)] >= 0 || leaves_[size_t(at)])
-    return false;
+  if (!gives_view(node) || group_[size_t(at)] >= 0 || leaves_[size_t(at)]) return false;
   return readers_[size_t(at)].size() == 1 && !once_[size_t(at)] && !has_body(node) &&
          on_device(node) && !is_shape_arithmetic(node) && node.definitions.empty() &&
          knows_host_inputs(node);
