@@ -216,7 +216,7 @@ void add_complex_neighbours(Rules& rules) {
                          !(found[turned.second].shape() == half) ||
                          (found.has(pairs) && !(found[pairs].shape() == parted)) ||
                          !(found[both].shape() == parted) ||
-                         !(found[whole].shape() == of.shape()))
+                         !(found.type().shape == of.shape()))
                        return Value{};
                      return turned.rope_of(found, of, true);
                    }});
