@@ -106,8 +106,8 @@ class Decoder : public Net {
     const Value half = unsqueeze(cast(places, DType::f32), {1}) * graph.constant(rates);
     const Value angles = concat({half, half}, -1), cosines = cos(angles), sines = sin(angles);
     const Value keys = range(whole(0), past + length, whole(1));
-    const Value hidden = where(less_equal(keys, unsqueeze(places, {1})), number(0),
-                               number(-3.4028234663852886e38));
+    const Value hidden =
+        where(less_equal(keys, unsqueeze(places, {1})), number(0), number(-3.4028234663852886e38));
     for (int64_t i = 0; i < layers; ++i)
       x = layer(x, {cosines, sines, hidden, pasts[size_t(2 * i)], pasts[size_t(2 * i + 1)]}, i);
     const Value last = norm(x);
@@ -138,8 +138,7 @@ class Decoder : public Net {
   }
   static Value repeated(Value x) {
     const Dim keys = x.shape()[2];
-    const Value many =
-        expand(unsqueeze(x, {2}), {"batch", kShared, kHeads / kShared, keys, kSize});
+    const Value many = expand(unsqueeze(x, {2}), {"batch", kShared, kHeads / kShared, keys, kSize});
     return reshape(many, Dims{"batch", kHeads, keys, kSize});
   }
   Value layer(Value x, const Around& around, int64_t number_of_it) {
@@ -150,8 +149,7 @@ class Decoder : public Net {
     graph.output(text("key", number_of_it), keys);
     graph.output(text("value", number_of_it), values);
     const Value dots = matmul(q, transpose(repeated(keys), {0, 1, 3, 2}));
-    const Value weights =
-        softmax(dots * number(1 / std::sqrt(double{kSize})) + around.hidden);
+    const Value weights = softmax(dots * number(1 / std::sqrt(double{kSize})) + around.hidden);
     const Value mixed = matmul(weights, repeated(values));
     const Value joined = reshape(transpose(mixed, {0, 2, 1, 3}), Dims{"batch", "sequence", kWidth});
     const Value first = matmul(joined, weight({kWidth, kWidth})) + x;
@@ -230,8 +228,7 @@ class PictureNet : public Net {
   }
   Graph classes(Value x, int64_t from) {
     const Value w = weight({1000, from});
-    graph.output("logits",
-                 linear(mean(x, {2, 3}), w, weight({1000}), "", true));
+    graph.output("logits", linear(mean(x, {2, 3}), w, weight({1000}), "", true));
     return std::move(graph);
   }
 };

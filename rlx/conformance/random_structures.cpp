@@ -205,8 +205,7 @@ void complex_rope_step(RandomPool& p) {
   const Value first = part(swaps ? 1 : 0), second = part(swaps ? 0 : 1);
   const Value c = cos(angles), s = sin(angles);
   const Value real = inner(p, first * c) - s * second;
-  const Value imaginary =
-      p.random.chance(0.95) ? first * s + second * c : second * c - first * s;
+  const Value imaginary = p.random.chance(0.95) ? first * s + second * c : second * c - first * s;
   if (!joins) return p.keep(concat({real, imaginary}, -1), false);
   p.keep(reshape(concat({unsqueeze(real, {-1}), unsqueeze(imaginary, {-1})}, -1), shape), false);
 }
@@ -244,9 +243,9 @@ void padded_step(RandomPool& p) {
   const bool most = p.random.chance(0.3), lowest = most && p.random.chance(0.5);
   const Value wide = pad(most && p.random.chance(0.7) ? relu(x) : x, pads,
                          p.random.chance(0.1) ? "edge" : "constant",
-                         lowest                   ? -std::numeric_limits<double>::infinity()
+                         lowest                 ? -std::numeric_limits<double>::infinity()
                          : p.random.chance(0.1) ? 0.5
-                                                  : 0);
+                                                : 0);
   const Ints own = p.random.chance(0.3) ? Ints(2 * spatial, 1) : Ints{};
   const std::string automatic = own.empty() && p.random.chance(0.2) ? "same_upper" : "";
   if (most) {

@@ -170,16 +170,16 @@ void add_complex_halves(Rules& rules) {
   const Pattern x = any();
   const Pattern low = op("slice", {x}, is_part), high = op("slice", {x}, is_part);
   const Turned turned{low, high};
-  rules.push_back({op("concat", {turned.real, turned.imaginary}, joins_last_axis),
-                   [=](const Found& found) {
-                     const auto first = part_of_last_axis(found.node(low)),
-                                second = part_of_last_axis(found.node(high));
-                     const int64_t half = first->count;
-                     if (first->first != 0 || second->first != half || second->count != half ||
-                         !found[x].shape().back().is(2 * half))
-                       return Value{};
-                     return turned.rope_of(found, found[x], false);
-                   }});
+  rules.push_back(
+      {op("concat", {turned.real, turned.imaginary}, joins_last_axis), [=](const Found& found) {
+         const auto first = part_of_last_axis(found.node(low)),
+                    second = part_of_last_axis(found.node(high));
+         const int64_t half = first->count;
+         if (first->first != 0 || second->first != half || second->count != half ||
+             !found[x].shape().back().is(2 * half))
+           return Value{};
+         return turned.rope_of(found, found[x], false);
+       }});
 }
 
 // Neighbours: every second element, or x as pairs, of which one is taken.
@@ -196,12 +196,12 @@ void add_complex_neighbours(Rules& rules) {
              node.inputs[0].shape().back().is(2);
     };
     const Pattern of_pairs = op("slice", {pairs}, is_one);
-    return either({op("slice", {x}, is_second), op("squeeze", {of_pairs}),
-                   op("reshape", {of_pairs})});
+    return either(
+        {op("slice", {x}, is_second), op("squeeze", {of_pairs}), op("reshape", {of_pairs})});
   };
   const Turned turned{one_of(0), one_of(1)};
-  const Pattern both = op("concat", {with_axis(turned.real), with_axis(turned.imaginary)},
-                          joins_last_axis);
+  const Pattern both =
+      op("concat", {with_axis(turned.real), with_axis(turned.imaginary)}, joins_last_axis);
   const Pattern whole = op("reshape", {both});
   rules.push_back({whole, [=](const Found& found) {
                      const Value of = found[x];
@@ -215,8 +215,7 @@ void add_complex_neighbours(Rules& rules) {
                      if (!(found[turned.first].shape() == half) ||
                          !(found[turned.second].shape() == half) ||
                          (found.has(pairs) && !(found[pairs].shape() == parted)) ||
-                         !(found[both].shape() == parted) ||
-                         !(found.type().shape == of.shape()))
+                         !(found[both].shape() == parted) || !(found.type().shape == of.shape()))
                        return Value{};
                      return turned.rope_of(found, of, true);
                    }});

@@ -98,11 +98,11 @@ TEST(FindRope, AProductOfComplexNumbersIsATurn) {
     Graph graph;
     const Value x = graph.input("x", f32(shape)), table = graph.input("angles", f32({5, 3}));
     const Value pairs = reshape(x, Dims{2, 3, 5, 3, 2});
-    const Parts parts =
-        form == 0   ? Parts{slice(x, {0}, {3}, {-1}), slice(x, {3}, {6}, {-1})}
-        : form == 1 ? Parts{slice(x, {0}, {6}, {-1}, {2}), slice(x, {1}, {6}, {-1}, {2})}
-                    : Parts{squeeze(slice(pairs, {0}, {1}, {-1}), {-1}),
-                            squeeze(slice(pairs, {1}, {2}, {-1}), {-1})};
+    const Parts parts = form == 0 ? Parts{slice(x, {0}, {3}, {-1}), slice(x, {3}, {6}, {-1})}
+                        : form == 1
+                            ? Parts{slice(x, {0}, {6}, {-1}, {2}), slice(x, {1}, {6}, {-1}, {2})}
+                            : Parts{squeeze(slice(pairs, {0}, {1}, {-1}), {-1}),
+                                    squeeze(slice(pairs, {1}, {2}, {-1}), {-1})};
     graph.output("y", turned_parts(parts, table, form != 0, shape));
     EXPECT_EQ(ops_after(find_rope, graph), OpNames("cos sin rope")) << form;
   }
