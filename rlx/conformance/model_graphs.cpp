@@ -65,12 +65,14 @@ class Encoder : public Net {
   Value norm(Value x) {
     const Value distance = x - mean(x, {-1}, true);
     const Value variance = mean(pow(distance, number(2)), {-1}, true);
-    const Value y = distance / sqrt(variance + number(1e-12));
+    const Value deviation = sqrt(variance + number(1e-12)), y = distance / deviation;
     const Value gamma = weight({kWidth});
     return y * gamma + weight({kWidth});
   }
   Value gelu(Value x) {
-    return x * (erf(x / number(std::sqrt(2.0))) + number(1)) * number(0.5);
+    const Value bell = erf(x / number(std::sqrt(2.0)));
+    const Value both = x * (bell + number(1));
+    return both * number(0.5);
   }
   Value heads(Value x, const Ints& order) {
     const Value y = dense(x, kWidth, kWidth);
@@ -102,14 +104,14 @@ class Decoder : public Net {
     for (int64_t i = 0; i < rates.count(); ++i)
       rates.set(i, std::pow(10000.0, -2.0 * static_cast<double>(i) / double{kSize}));
     const Value half = unsqueeze(cast(places, DType::f32), {1}) * graph.constant(rates);
-    const Value angles = concat({half, half}, -1);
+    const Value angles = concat({half, half}, -1), cosines = cos(angles), sines = sin(angles);
     const Value keys = range(whole(0), past + length, whole(1));
-    const Value hidden = where(less_equal(keys, unsqueeze(places, {1})), number(0),
-                               number(-3.4028234663852886e38));
+    const Value hidden =
+        where(less_equal(keys, unsqueeze(places, {1})), number(0), number(-3.4028234663852886e38));
     for (int64_t i = 0; i < layers; ++i)
-      x = layer(x, {cos(angles), sin(angles), hidden, pasts[size_t(2 * i)], pasts[size_t(2 * i + 1)]},
-                i);
-    graph.output("logits", matmul(norm(x), weight({kWidth, 8000})));
+      x = layer(x, {cosines, sines, hidden, pasts[size_t(2 * i)], pasts[size_t(2 * i + 1)]}, i);
+    const Value last = norm(x);
+    graph.output("logits", matmul(last, weight({kWidth, 8000})));
     return std::move(graph);
   }
 
@@ -122,7 +124,8 @@ class Decoder : public Net {
 
   Value norm(Value x) {
     const Value square = mean(pow(x, number(2)), {-1}, true);
-    return weight({kWidth}) * (x * rsqrt(square + number(1e-6)));
+    const Value y = x * rsqrt(square + number(1e-6));
+    return weight({kWidth}) * y;
   }
   Value heads(Value x, int64_t count) {
     const Value y = matmul(x, weight({kWidth, count * kSize}));
@@ -135,8 +138,7 @@ class Decoder : public Net {
   }
   static Value repeated(Value x) {
     const Dim keys = x.shape()[2];
-    const Value many =
-        expand(unsqueeze(x, {2}), {"batch", kShared, kHeads / kShared, keys, kSize});
+    const Value many = expand(unsqueeze(x, {2}), {"batch", kShared, kHeads / kShared, keys, kSize});
     return reshape(many, Dims{"batch", kHeads, keys, kSize});
   }
   Value layer(Value x, const Around& around, int64_t number_of_it) {
@@ -146,15 +148,16 @@ class Decoder : public Net {
     const Value keys = concat({around.past_key, k}, 2), values = concat({around.past_value, v}, 2);
     graph.output(text("key", number_of_it), keys);
     graph.output(text("value", number_of_it), values);
-    const Value scores = matmul(q, transpose(repeated(keys), {0, 1, 3, 2})) *
-                         number(1 / std::sqrt(double{kSize}));
-    const Value mixed = matmul(softmax(scores + around.hidden), repeated(values));
+    const Value dots = matmul(q, transpose(repeated(keys), {0, 1, 3, 2}));
+    const Value weights = softmax(dots * number(1 / std::sqrt(double{kSize})) + around.hidden);
+    const Value mixed = matmul(weights, repeated(values));
     const Value joined = reshape(transpose(mixed, {0, 2, 1, 3}), Dims{"batch", "sequence", kWidth});
     const Value first = matmul(joined, weight({kWidth, kWidth})) + x;
     const Value wide = norm(first);
     const Value gate = matmul(wide, weight({kWidth, kGate}));
     const Value up = matmul(wide, weight({kWidth, kGate}));
-    return matmul(gate * sigmoid(gate) * up, weight({kGate, kWidth})) + first;
+    const Value open = gate * sigmoid(gate) * up;
+    return matmul(open, weight({kGate, kWidth})) + first;
   }
 };
 
@@ -225,8 +228,7 @@ class PictureNet : public Net {
   }
   Graph classes(Value x, int64_t from) {
     const Value w = weight({1000, from});
-    graph.output("logits",
-                 linear(mean(x, {2, 3}), w, weight({1000}), "", true));
+    graph.output("logits", linear(mean(x, {2, 3}), w, weight({1000}), "", true));
     return std::move(graph);
   }
 };

@@ -46,8 +46,8 @@ std::string written_around(const image::Kernel& kernel) {
 }  // namespace
 
 std::string model_modules() {
-  std::string kernels, texts;
-  std::set<std::string> shown;
+  std::string result;
+  std::set<std::string> shown, texts;
   for (const ModelGraph& model : model_graphs())
     for (const DeviceTraits& device : paper_devices()) {
       const bool is_plain = device.name == paper_devices().back().name;
@@ -56,24 +56,26 @@ std::string model_modules() {
       const auto once = runs_of(image.once), run = runs_of(image.run);
       int64_t all = 0;
       for (const auto& [kernel, times] : run) all += times;
-      kernels += text(model.name, ' ', device.name, ": ", all, " dispatches of ",
-                      image.kernels.size(), " kernels\n");
+      result += text(model.name, ' ', device.name, ": ", all, " dispatches of ",
+                     image.kernels.size(), " kernels\n");
+      std::set<std::string> lines;  // in which order two operands are made is the compiler's choice
       for (size_t i = 0; i < image.kernels.size(); ++i) {
         const image::Kernel& kernel = image.kernels[i];
         const auto times = [&](const std::map<int32_t, int64_t>& runs) {
           const auto found = runs.find(static_cast<int32_t>(i));
           return found == runs.end() ? int64_t{0} : found->second;
         };
-        kernels += text("  ", fingerprint(kernel.wgsl), ' ', times(run),
-                        times(once) > 0 ? text(" and once ", times(once)) : "", ' ', kernel.name,
-                        '\n');
+        lines.insert(text("  ", kernel.name, ": ", fingerprint(kernel.wgsl), ' ', times(run),
+                          times(once) > 0 ? text(", once ", times(once)) : "", '\n'));
         const bool is_group = kernel.name.find(" + ") != std::string::npos;
         const std::string around = written_around(kernel);
         if (is_group && is_plain && shown.insert(around).second)
-          texts += text("\n// ", kernel.name, ", first in ", model.name, '\n', around);
+          texts.insert(text("\n// ", kernel.name, ", first in ", model.name, '\n', around));
       }
+      for (const std::string& line : lines) result += line;
     }
-  return kernels + texts;
+  for (const std::string& each : texts) result += each;
+  return result;
 }
 
 }  // namespace rlx

@@ -414,10 +414,9 @@ void bytes_step(RandomPool& p) {
     scales = {shape[static_cast<size_t>(options.axis)]};
   }
   const Value w = floats(weight(p, byte(), shape), scales, options);
-  const Value x = p.random.chance(0.6)
-                      ? floats(p.add_input(byte(), {rows, depth}),
-                               p.random.chance(0.1) ? Dims{depth} : Dims{}, {})
-                      : p.add_input(DType::f32, {rows, depth});
+  const Value x = p.random.chance(0.6) ? floats(p.add_input(byte(), {rows, depth}),
+                                                p.random.chance(0.1) ? Dims{depth} : Dims{}, {})
+                                       : p.add_input(DType::f32, {rows, depth});
   const Value right = turned && p.random.chance(0.5) ? transpose(w, {1, 0}) : w;
   const bool flag = turned && right == w;
   p.keep(p.random.chance(0.7) ? matmul(x, right, false, flag)
@@ -448,9 +447,9 @@ void quantised_step(RandomPool& p) {
 }  // namespace
 
 std::vector<RandomStep> random_formulas() {
-  return {gelu_step,   gate_step,   softmax_step,    norm_step,  norm_step,      group_norm_step,
-          folded_step, folded_step, transposes_step, views_step, quantised_step, cancelled_step,
-          bytes_step};
+  return {gelu_step,       gate_step,      softmax_step, norm_step,       norm_step,
+          group_norm_step, folded_step,    folded_step,  transposes_step, views_step,
+          quantised_step,  cancelled_step, bytes_step};
 }
 
 }  // namespace rlx

@@ -25,13 +25,22 @@ RandomGraph grown(uint64_t seed, const StepList& often, const StepList& seldom,
   return {std::move(pool.graph), std::move(pool.inputs)};
 }
 
+StepList all_formulas() {
+  StepList formulas = random_formulas();
+  for (const RandomStep step : random_structures()) formulas.push_back(step);
+  return formulas;
+}
+
 }  // namespace
 
 RandomGraph random_graph(uint64_t seed) { return grown(seed, random_steps(), random_layers(), 20); }
 RandomGraph random_formula_graph(uint64_t seed) {
-  StepList formulas = random_formulas();
-  for (const RandomStep step : random_structures()) formulas.push_back(step);
-  return grown(seed, formulas, random_steps(), 40);
+  return grown(seed, all_formulas(), random_steps(), 40);
+}
+RandomGraph random_single_formula(uint64_t seed) {
+  const StepList formulas = all_formulas();
+  const StepList one{formulas[seed % formulas.size()]};
+  return grown(seed, one, one, 4);
 }
 
 bool binds_all_symbols(const Graph& graph) {

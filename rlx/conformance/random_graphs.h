@@ -18,6 +18,8 @@ struct RandomGraph {
 RandomGraph random_graph(uint64_t seed);
 // One that is mostly of formulas that passes look for, and of some that they must leave alone.
 RandomGraph random_formula_graph(uint64_t seed);
+// One of few nodes, of one formula alone: they take turns with the seeds.
+RandomGraph random_single_formula(uint64_t seed);
 
 // Does every symbol have an input whose extent tells its value?
 bool binds_all_symbols(const Graph& graph);

@@ -184,6 +184,32 @@ void written_rope_step(RandomPool& p) {
   p.keep(rest == 0 ? y : concat({y, slice(whole, {2 * half}, {INT64_MAX}, {-1})}, -1), false);
 }
 
+// The same as a product of complex numbers, of halves or neighbours.
+void complex_rope_step(RandomPool& p) {
+  Dims shape{p.random.pick(p.dims), p.random.pick(p.dims), p.random.pick(p.dims)};
+  const int64_t half = p.random.between(1, 4), all = 2 * half;
+  shape.emplace_back(all);
+  const Value x = p.add_input(DType::f32, shape),
+              angles = p.add_input(DType::f32, {shape[2], Dim(half)});
+  const bool neighbours = p.random.chance(0.6), joins = p.random.chance(0.9) == neighbours;
+  Dims parted = shape;
+  parted.back() = half;
+  parted.emplace_back(2);
+  const Value pairs = p.random.chance(0.5) ? reshape(x, parted) : Value{};
+  const auto part = [&](int64_t which) {
+    if (!neighbours) return slice(x, {which * half}, {(which + 1) * half}, {-1});
+    if (!pairs) return slice(x, {which}, {all}, {-1}, {2});
+    return squeeze(slice(pairs, {which}, {which + 1}, {-1}), {-1});
+  };
+  const bool swaps = p.random.chance(0.05);
+  const Value first = part(swaps ? 1 : 0), second = part(swaps ? 0 : 1);
+  const Value c = cos(angles), s = sin(angles);
+  const Value real = inner(p, first * c) - s * second;
+  const Value imaginary = p.random.chance(0.95) ? first * s + second * c : second * c - first * s;
+  if (!joins) return p.keep(concat({real, imaginary}, -1), false);
+  p.keep(reshape(concat({unsqueeze(real, {-1}), unsqueeze(imaginary, {-1})}, -1), shape), false);
+}
+
 // The same of neighbours.
 void written_rope_pairs_step(RandomPool& p) {
   Dims shape{p.random.pick(p.dims), p.random.pick(p.dims), p.random.pick(p.dims)};
@@ -217,9 +243,9 @@ void padded_step(RandomPool& p) {
   const bool most = p.random.chance(0.3), lowest = most && p.random.chance(0.5);
   const Value wide = pad(most && p.random.chance(0.7) ? relu(x) : x, pads,
                          p.random.chance(0.1) ? "edge" : "constant",
-                         lowest                   ? -std::numeric_limits<double>::infinity()
+                         lowest                 ? -std::numeric_limits<double>::infinity()
                          : p.random.chance(0.1) ? 0.5
-                                                  : 0);
+                                                : 0);
   const Ints own = p.random.chance(0.3) ? Ints(2 * spatial, 1) : Ints{};
   const std::string automatic = own.empty() && p.random.chance(0.2) ? "same_upper" : "";
   if (most) {
@@ -293,6 +319,7 @@ std::vector<RandomStep> random_structures() {
           written_attention_step,
           written_rope_step,
           written_rope_pairs_step,
+          complex_rope_step,
           padded_step,
           joined_step,
           idle_step};

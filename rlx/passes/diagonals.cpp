@@ -156,7 +156,8 @@ Along moved(Along along, size_t axis, const Dim& by) {
 
 std::optional<Along> progression(const Dims& shape, const std::vector<Dim>& elements) {
   Along along = number(shape.size(), 0);
-  const auto rises = std::find_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is(1); });
+  const auto rises =
+      std::find_if(shape.begin(), shape.end(), [](const Dim& d) { return !d.is(1); });
   if (elements.empty()) return std::nullopt;
   along.ramp = elements[0];
   if (elements.size() == 1) return along;
@@ -318,8 +319,7 @@ std::optional<Along> Diagonals::of_concat(const Value& value) {
   if (axis + 1 != value.shape().size() || axis == 0 || !first || !second || !first->is_number() ||
       second->ramp)
     return std::nullopt;
-  if (second->is_number())
-    return second->rest == first->rest ? second : std::nullopt;
+  if (second->is_number()) return second->rest == first->rest ? second : std::nullopt;
   if (second->slopes[axis] != 1) return std::nullopt;
   // Places before the first column have sums of less than 0, whatever the row.
   const bool falls = std::all_of(second->slopes.begin(), second->slopes.end() - 1,

@@ -19,9 +19,9 @@ struct Along {
   };
 
   Ints slopes;
-  std::optional<Dim> ramp = {};   // the element is the sum and this
-  std::vector<Step> steps = {};   // else it is that of the first step that the sum is not beyond,
-  double rest = 0;                // and this beyond all
+  std::optional<Dim> ramp = {};  // the element is the sum and this
+  std::vector<Step> steps = {};  // else it is that of the first step that the sum is not beyond,
+  double rest = 0;               // and this beyond all
 
   bool is_number() const { return !ramp && steps.empty(); }
 };

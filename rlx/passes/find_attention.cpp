@@ -139,9 +139,8 @@ struct Lowered {
   }
   // scores * seen + low * (1 - seen)
   Pattern product_of(const Pattern& scores) const {
-    const Pattern factor = op("cast", {seen}, [](const Node& node) {
-      return node.inputs[0].dtype() == DType::boolean;
-    });
+    const Pattern factor = op(
+        "cast", {seen}, [](const Node& node) { return node.inputs[0].dtype() == DType::boolean; });
     return sum({product({scores, factor}), product({sum({{factor, -1}}, 1)}, low)});
   }
   // With what is added to scores before that. `alone`: nothing is added behind it either.

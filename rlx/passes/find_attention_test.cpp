@@ -190,7 +190,8 @@ TEST(FindAttention, RepeatedHeadsMayLieInside) {
 TEST(FindAttention, WeightsThatAreNoNumbersMayBeMadeZero) {
   Layer layer;
   const Value mask = layer.graph.input("mask", boolean({2, 1, 4, 6}));
-  const Value weights = softmax(layer.dots() + where(mask, layer.number(0), layer.number(-kInfinity)));
+  const Value weights =
+      softmax(layer.dots() + where(mask, layer.number(0), layer.number(-kInfinity)));
   layer.graph.output("y", matmul(where(is_nan(weights), layer.number(0), weights), layer.v));
   EXPECT_EQ(ops_after(find_attention, layer.graph), OpNames("where attention"));
   Layer other;
@@ -206,7 +207,9 @@ TEST(FindAttention, AMaskMayBeMultiplied) {
             OpNames("where attention"));
   Layer high;
   const Value some = cast(high.graph.input("mask", boolean({4, 6})), DType::f32);
-  EXPECT_EQ(high.found(high.dots() * some + (high.number(1) - some) * high.number(-1e4)).count("attention"), 0u);
+  EXPECT_EQ(high.found(high.dots() * some + (high.number(1) - some) * high.number(-1e4))
+                .count("attention"),
+            0u);
 }
 
 TEST(FindAttention, TheLowestHalfHidesKeysWhereEachRowSeesOne) {

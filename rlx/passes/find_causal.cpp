@@ -105,8 +105,8 @@ class Planning {
   std::optional<Plan> operator()(int at) {
     const Node& node = graph_.node(at);
     if (node.op.get() != &attention_op() || node.inputs.size() < 4) return std::nullopt;
-    const AttentionForm form(node.inputs[0].shape(), node.inputs[1].shape(),
-                             node.inputs[2].shape(), node.attrs);
+    const AttentionForm form(node.inputs[0].shape(), node.inputs[1].shape(), node.inputs[2].shape(),
+                             node.attrs);
     Plan plan{node.attrs.get<bool>("causal"), node.attrs.get<int64_t>("window"), {}};
     Diagonals diagonals;
     const std::vector<Term> terms = Terms().of(node, diagonals);
@@ -153,8 +153,9 @@ class Planning {
     }
     if (window >= 0 && plan.window >= 0) return refused("there are two windows");
     if (sight->is_finite && (!alone || !is_never_less(form.k.length, form.q.length, symbols)))
-      return refused(text("the mask's number is finite, so that a row that sees no key would be "
-                          "another"));
+      return refused(
+          text("the mask's number is finite, so that a row that sees no key would be "
+               "another"));
     plan.causal = true;
     plan.window = std::max(plan.window, window);
     return true;

@@ -81,15 +81,13 @@ TEST(FindCausal, RangesAreCompared) {
   seen.expect_flag(seen.attended(less_equal(seen.keys(), seen.column(seen.queries()))),
                    OpNames("attention"));
   Layer hidden;  // as transformers has it: lower than any score where a key comes later
-  const Value later =
-      less(hidden.keys(), hidden.column(hidden.queries() + hidden.whole(1)));
+  const Value later = less(hidden.keys(), hidden.column(hidden.queries() + hidden.whole(1)));
   hidden.expect_flag(hidden.attended(where(later, hidden.number(0), hidden.number(kLow))),
                      OpNames("attention"));
   Layer turned;
-  turned.expect_flag(
-      turned.attended(logical_not(greater(unsqueeze(turned.keys(), {0, 1, 2}),
-                                          unsqueeze(turned.queries(), {0, 1, 3})))),
-      OpNames("attention"));
+  turned.expect_flag(turned.attended(logical_not(greater(unsqueeze(turned.keys(), {0, 1, 2}),
+                                                         unsqueeze(turned.queries(), {0, 1, 3})))),
+                     OpNames("attention"));
 }
 
 TEST(FindCausal, ACacheMovesTheDiagonal) {
@@ -180,8 +178,7 @@ TEST(FindCausal, AnotherDiagonalStays) {
 TEST(FindCausal, AFiniteNumberBesideAnotherMaskStays) {
   Layer layer;
   const Value triangle = trilu(expand(layer.number(kLow), Dims{"s", "s"}), true, 1);
-  layer.expect_none(
-      layer.attended(triangle + layer.graph.input("bias", f32({"b", 1, 1, "s"}))));
+  layer.expect_none(layer.attended(triangle + layer.graph.input("bias", f32({"b", 1, 1, "s"}))));
 }
 
 TEST(FindCausal, ANumberThatScoresMayReachIsNoMask) {

@@ -144,7 +144,9 @@ class Finding {
         node.attrs.get<bool>(node.op.get() == &linear_op() ? "transpose_w" : "transpose_b");
     return flag != is_transpose(node.inputs[1]);
   }
-  static Dim terms_of(const Bytes& w) { return product(w.values.shape(), 1, w.values.shape().size()); }
+  static Dim terms_of(const Bytes& w) {
+    return product(w.values.shape(), 1, w.values.shape().size());
+  }
   static Attrs without_activation(const Attrs& attrs) {
     Attrs other;
     for (const auto& [name, attr] : attrs)

@@ -38,7 +38,9 @@ output "y" %7
 
 struct Net {
   Graph graph;
-  Value input(const Dims& shape) { return graph.input(text('x', graph.nodes().size()), {DType::u8, shape}); }
+  Value input(const Dims& shape) {
+    return graph.input(text('x', graph.nodes().size()), {DType::u8, shape});
+  }
   Value bytes(const Shape& shape, DType dtype = DType::i8) {
     return graph.weight(text('w', graph.nodes().size()), some_tensor(dtype, shape, 3));
   }
@@ -56,20 +58,20 @@ TEST(FindIntegerProducts, AConvolutionIsOne) {
   const Value x = floats_of(net.input({2, 3, 5, 5}), net.floats({}), net.bytes({}, DType::u8)),
               w = floats_of(net.bytes({4, 3, 3, 3}), net.floats({4, 1, 1, 1}),
                             net.bytes({4, 1, 1, 1}));
-  EXPECT_EQ(net.found(relu(
-                x.apply(conv_op(), {x, w, net.floats({4})}, {{"pads", Ints{1, 1, 1, 1}}}))),
-            OpNames("conv_integer dequantise add relu"));
+  EXPECT_EQ(
+      net.found(relu(x.apply(conv_op(), {x, w, net.floats({4})}, {{"pads", Ints{1, 1, 1, 1}}}))),
+      OpNames("conv_integer dequantise add relu"));
 }
 
 TEST(FindIntegerProducts, WeightsMayLieAsRows) {
   Net net, turned;
   EXPECT_EQ(net.found(linear(floats_of(net.input({2, 4}), net.floats({})),
-                             floats_of(net.bytes({5, 4}), net.floats({5, 1})),
-                             net.floats({5}), "", true)),
+                             floats_of(net.bytes({5, 4}), net.floats({5, 1})), net.floats({5}), "",
+                             true)),
             OpNames("matmul_integer dequantise add"));
   const Value w = floats_of(turned.bytes({5, 4}), turned.floats({5, 1}));
-  EXPECT_EQ(turned.found(matmul(floats_of(turned.input({2, 4}), turned.floats({1})),
-                                transpose(w, {1, 0}))),
+  EXPECT_EQ(turned.found(
+                matmul(floats_of(turned.input({2, 4}), turned.floats({1})), transpose(w, {1, 0}))),
             OpNames("matmul_integer dequantise"));
 }
 
@@ -86,10 +88,10 @@ TEST(FindIntegerProducts, OtherScalesStay) {
                               floats_of(data.bytes({4, 5}), data.floats({})))),
             OpNames("dequantise matmul"));
   const int64_t most = 33025;  // 255 * 255 of these still fit
-  EXPECT_EQ(long_sums.found(matmul(floats_of(long_sums.input({1, most + 1}), long_sums.floats({})),
-                                   floats_of(long_sums.bytes({most + 1, 1}),
-                                              long_sums.floats({})))),
-            OpNames("dequantise dequantise matmul"));
+  EXPECT_EQ(
+      long_sums.found(matmul(floats_of(long_sums.input({1, most + 1}), long_sums.floats({})),
+                             floats_of(long_sums.bytes({most + 1, 1}), long_sums.floats({})))),
+      OpNames("dequantise dequantise matmul"));
 }
 
 }  // namespace

@@ -67,8 +67,7 @@ Value as_rows(Value w, bool by_columns, std::string& why) {
 bool is_part_of_blocks(const Value& matrix) {
   const Node& node = matrix.producer();
   return node.op.get() == &reshape_op() && rank(matrix.type()) == 2 &&
-         node.inputs[0].producer().op.get() == &dequantise_op() &&
-         rank(node.inputs[0].type()) == 3;
+         node.inputs[0].producer().op.get() == &dequantise_op() && rank(node.inputs[0].type()) == 3;
 }
 
 // A matrix [K / block * block, N] that is seen as [K / block, block, N] while it is dequantised, or

@@ -1,6 +1,7 @@
 // x * cos + rotated(x) * sin becomes rope, where rotated(x) is [-x2, x1] for the halves [x1, x2] of
 // x and both halves of the tables are seen to be equal; or where it is that for each pair of
-// neighbours, and those of the tables are equal.
+// neighbours, and those of the tables are equal. So does what multiplies both parts as one complex
+// number: [x1 * cos - x2 * sin, x1 * sin + x2 * cos], whose tables are of half the size anyway.
 
 #include <algorithm>
 
@@ -68,8 +69,10 @@ struct Table {
   Value half;  // [S, D / 2] or [B, S, D / 2]
 };
 
-// The half of a table that broadcasts to x, as rope takes it: the first, or every second element.
-std::optional<Table> table_of(Value table, const Dims& x, bool pairs = false) {
+// The half of a table that broadcasts to x, as rope takes it: the first, every second element, or
+// all of what is no more than a half.
+enum class Half { first, every_second, all };
+std::optional<Table> table_of(Value table, const Dims& x, Half which = Half::first) {
   const Dims& shape = table.shape();
   if (shape.size() < 2 || shape.size() > x.size() || !(shape.back() == x.back()))
     return std::nullopt;
@@ -85,9 +88,10 @@ std::optional<Table> table_of(Value table, const Dims& x, bool pairs = false) {
     Ints ones;
     for (size_t d = own ? 1 : 0; d + 1 < x.size(); ++d)
       if (d != positions && d >= extra) ones.push_back(static_cast<int64_t>(d - extra));
-    const int64_t all = x.back().number();
-    const Value half =
-        pairs ? slice(table, {0}, {all}, {-1}, {2}) : slice(table, {0}, {all / 2}, {-1});
+    const int64_t all = which == Half::all ? 0 : x.back().number();
+    const Value half = which == Half::all            ? table
+                       : which == Half::every_second ? slice(table, {0}, {all}, {-1}, {2})
+                                                     : slice(table, {0}, {all / 2}, {-1});
     return Table{behind == 1 ? "bhsd" : "bshd", ones.empty() ? half : squeeze(half, ones)};
   }
   return std::nullopt;
@@ -139,11 +143,82 @@ void add_neighbours(Rules& rules) {
          if (!has_equal(joins_equal_neighbours, found[cosines]) ||
              !has_equal(joins_equal_neighbours, found[sines]))
            return Value{};
-         const auto cos = table_of(found[cosines], of.shape(), true),
-                    sin = table_of(found[sines], of.shape(), true);
+         const auto cos = table_of(found[cosines], of.shape(), Half::every_second),
+                    sin = table_of(found[sines], of.shape(), Half::every_second);
          if (!cos || !sin || cos->layout != sin->layout) return Value{};
          return rope(of, cos->half, sin->half, true, cos->layout);
        }});
+}
+
+// Both parts as they are turned by one angle.
+struct Turned {
+  Pattern first, second, cosines = any(), sines = any();
+  Pattern real = sum({product({first, cosines}), {product({second, sines}), -1}}),
+          imaginary = sum({product({first, sines}), product({second, cosines})});
+
+  Value rope_of(const Found& found, Value x, bool interleaved) const {
+    Dims half = x.shape();
+    half.back() = floor_div(half.back(), 2);
+    const auto cos = table_of(found[cosines], half, Half::all),
+               sin = table_of(found[sines], half, Half::all);
+    if (!cos || !sin || cos->layout != sin->layout) return {};
+    return rope(x, cos->half, sin->half, interleaved, cos->layout);
+  }
+};
+
+void add_complex_halves(Rules& rules) {
+  const Pattern x = any();
+  const Pattern low = op("slice", {x}, is_part), high = op("slice", {x}, is_part);
+  const Turned turned{low, high};
+  rules.push_back(
+      {op("concat", {turned.real, turned.imaginary}, joins_last_axis), [=](const Found& found) {
+         const auto first = part_of_last_axis(found.node(low)),
+                    second = part_of_last_axis(found.node(high));
+         const int64_t half = first->count;
+         if (first->first != 0 || second->first != half || second->count != half ||
+             !found[x].shape().back().is(2 * half))
+           return Value{};
+         return turned.rope_of(found, found[x], false);
+       }});
+}
+
+// Neighbours: every second element, or x as pairs, of which one is taken.
+void add_complex_neighbours(Rules& rules) {
+  const Pattern x = any(), pairs = op("reshape", {x});
+  const auto with_axis = [](const Pattern& of) {
+    return either({op("unsqueeze", {of}), op("reshape", {of})});
+  };
+  const auto one_of = [&](int64_t which) {
+    const auto is_second = [=](const Node& node) { return every_second(node) == which; };
+    const auto is_one = [=](const Node& node) {
+      const auto part = part_of_last_axis(node);
+      return part && part->first == which && part->count == 1 &&
+             node.inputs[0].shape().back().is(2);
+    };
+    const Pattern of_pairs = op("slice", {pairs}, is_one);
+    return either(
+        {op("slice", {x}, is_second), op("squeeze", {of_pairs}), op("reshape", {of_pairs})});
+  };
+  const Turned turned{one_of(0), one_of(1)};
+  const Pattern both =
+      op("concat", {with_axis(turned.real), with_axis(turned.imaginary)}, joins_last_axis);
+  const Pattern whole = op("reshape", {both});
+  rules.push_back({whole, [=](const Found& found) {
+                     const Value of = found[x];
+                     if (of.shape().empty() || !of.shape().back().is_number() ||
+                         of.shape().back().number() % 2 != 0)
+                       return Value{};
+                     Dims half = of.shape();
+                     half.back() = half.back().number() / 2;
+                     Dims parted = half;
+                     parted.emplace_back(2);
+                     if (!(found[turned.first].shape() == half) ||
+                         !(found[turned.second].shape() == half) ||
+                         (found.has(pairs) && !(found[pairs].shape() == parted)) ||
+                         !(found[both].shape() == parted) || !(found.type().shape == of.shape()))
+                       return Value{};
+                     return turned.rope_of(found, of, true);
+                   }});
 }
 
 // The rest of the last axis behind what was turned is what rope leaves alone.
@@ -168,6 +243,8 @@ PassResult run(const Graph& graph, NearMisses* misses) {
     Rules all;
     add_halves(all);
     add_neighbours(all);
+    add_complex_halves(all);
+    add_complex_neighbours(all);
     add_rest(all);
     return all;
   }();

@@ -81,6 +81,43 @@ TEST(FindRope, NeighboursMayBeTurned) {
   }
 }
 
+// As a product of complex numbers: of halves, of every second element, or of pairs.
+struct Parts {
+  Value first, second;
+};
+Value turned_parts(const Parts& x, Value angles, bool neighbours, const Dims& shape) {
+  const Value c = cos(angles), s = sin(angles);
+  const Value real = x.first * c - x.second * s, imaginary = x.first * s + x.second * c;
+  if (!neighbours) return concat({real, imaginary}, -1);
+  return reshape(concat({unsqueeze(real, {-1}), unsqueeze(imaginary, {-1})}, -1), shape);
+}
+
+TEST(FindRope, AProductOfComplexNumbersIsATurn) {
+  const Dims shape{2, 3, 5, 6};
+  for (const int form : {0, 1, 2}) {
+    Graph graph;
+    const Value x = graph.input("x", f32(shape)), table = graph.input("angles", f32({5, 3}));
+    const Value pairs = reshape(x, Dims{2, 3, 5, 3, 2});
+    const Parts parts = form == 0 ? Parts{slice(x, {0}, {3}, {-1}), slice(x, {3}, {6}, {-1})}
+                        : form == 1
+                            ? Parts{slice(x, {0}, {6}, {-1}, {2}), slice(x, {1}, {6}, {-1}, {2})}
+                            : Parts{squeeze(slice(pairs, {0}, {1}, {-1}), {-1}),
+                                    squeeze(slice(pairs, {1}, {2}, {-1}), {-1})};
+    graph.output("y", turned_parts(parts, table, form != 0, shape));
+    EXPECT_EQ(ops_after(find_rope, graph), OpNames("cos sin rope")) << form;
+  }
+}
+
+TEST(FindRope, PartsThatAreJoinedOtherwiseStay) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3, 5, 6})), table = graph.input("angles", f32({5, 3}));
+  const Parts second{slice(x, {0}, {6}, {-1}, {2}), slice(x, {1}, {6}, {-1}, {2})},
+      halves{slice(x, {3}, {6}, {-1}), slice(x, {0}, {3}, {-1})};
+  graph.output("halves_of_neighbours", turned_parts(second, table, false, x.shape()));
+  graph.output("turned_back", turned_parts(halves, table, false, x.shape()));
+  EXPECT_EQ(ops_after(find_rope, graph).count("rope"), 0u);
+}
+
 TEST(FindRope, HalvesOfATableAreNotNeighbours) {
   Graph graph;
   const Value x = graph.input("x", f32({2, 3, 5, 4})), table = graph.input("angles", f32({5, 2}));

@@ -107,27 +107,26 @@ Rule slices() {
     return node.inputs[0].producer().op->name == "concat" && stretch_of(node).has_value();
   };
   const Pattern part = op("slice", {any()}, is_of_concat);
-  return {part, [=](const Found& found) {
-            const Node& node = found.node(part);
-            const Node& concat = node.inputs[0].producer();
-            const Stretch taken = *stretch_of(node);
-            const size_t axis =
-                axis_of("concat", concat.attrs.get<int64_t>("axis"), concat.types[0]);
-            if (axis != taken.axis) return Value{};
-            int64_t first = 0;
-            for (const Value& input : concat.inputs) {
-              if (!input.shape()[axis].is_number()) return Value{};
-              const int64_t count = input.shape()[axis].number();
-              if (taken.first >= first && taken.first + taken.count <= first + count) {
-                const Value whole = found.moved(input);
-                return taken.count == count
-                           ? whole
-                           : sliced(whole, {axis, taken.first - first, taken.count});
-              }
-              first += count;
-            }
-            return Value{};
-          }};
+  return {
+      part, [=](const Found& found) {
+        const Node& node = found.node(part);
+        const Node& concat = node.inputs[0].producer();
+        const Stretch taken = *stretch_of(node);
+        const size_t axis = axis_of("concat", concat.attrs.get<int64_t>("axis"), concat.types[0]);
+        if (axis != taken.axis) return Value{};
+        int64_t first = 0;
+        for (const Value& input : concat.inputs) {
+          if (!input.shape()[axis].is_number()) return Value{};
+          const int64_t count = input.shape()[axis].number();
+          if (taken.first >= first && taken.first + taken.count <= first + count) {
+            const Value whole = found.moved(input);
+            return taken.count == count ? whole
+                                        : sliced(whole, {axis, taken.first - first, taken.count});
+          }
+          first += count;
+        }
+        return Value{};
+      }};
 }
 
 PassResult run(const Graph& graph, NearMisses* misses) {

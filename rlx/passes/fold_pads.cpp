@@ -51,15 +51,16 @@ bool is_around(const Node& pad) { return numbers_around(pad, 0).has_value(); }
 std::optional<Ints> lowest_around(const Node& pad) {
   if (auto pads = numbers_around(pad, -INFINITY)) return pads;
   const Node& of = pad.inputs[0].producer();
-  const bool is_least = of.op->name == "relu" ||
-                        (of.op->name == "clip" && of.attrs.get<double>("min") >= 0);
+  const bool is_least =
+      of.op->name == "relu" || (of.op->name == "clip" && of.attrs.get<double>("min") >= 0);
   return is_least ? numbers_around(pad, 0) : std::nullopt;
 }
 bool is_lowest_around(const Node& pad) { return lowest_around(pad).has_value(); }
 
 // Has every window an element of x, however it lies?
 bool reach_elements(const Ints& pads, const Node& pool, const Dims& x) {
-  const Ints &window = pool.attrs.get<Ints>("window"), &dilations = pool.attrs.get<Ints>("dilations");
+  const Ints &window = pool.attrs.get<Ints>("window"),
+             &dilations = pool.attrs.get<Ints>("dilations");
   for (size_t i = 0; i < pads.size(); ++i)
     if (pads[i] >= window[i % window.size()]) return false;
   return std::all_of(dilations.begin(), dilations.end(), [](int64_t d) { return d == 1; }) &&

@@ -72,8 +72,7 @@ TEST(FoldPads, AMaximumNeverTakesTheLowest) {
             }),
             OpNames("relu pad max_pool"));
   EXPECT_EQ(folded([](Value x) {
-              return most(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}, "constant", kLow), {3, 3})
-                  .of(1);
+              return most(pad(x, Dims{0, 0, 1, 1, 0, 0, 1, 1}, "constant", kLow), {3, 3}).of(1);
             }),
             OpNames("pad max_pool"));
 }

@@ -34,8 +34,7 @@ bool are_known(const Values& values) {
 }
 
 bool reads_floats_of_bytes(const Node& node) {
-  return node.op.get() == &gather_op() &&
-         node.inputs[0].producer().op.get() == &dequantise_op();
+  return node.op.get() == &gather_op() && node.inputs[0].producer().op.get() == &dequantise_op();
 }
 
 PassResult run(const Graph& graph) {

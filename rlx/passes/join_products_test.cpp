@@ -53,6 +53,18 @@ TEST(JoinProducts, BiasesAreJoinedToo) {
             OpNames("linear slice slice"));
 }
 
+// SwiGLU and GeGLU: the gate and what it opens for are views of one product.
+TEST(JoinProducts, AGateAndWhatItOpensForAreOneProduct) {
+  for (const bool is_gelu : {false, true}) {
+    Net net(f32({2, 3, 4}));
+    const Value gate = matmul(net.x, net.weight({4, 5})), up = matmul(net.x, net.weight({4, 5}));
+    const Value open = (is_gelu ? gelu(gate) : gate * sigmoid(gate)) * up;
+    EXPECT_EQ(net.joined({matmul(open, net.weight({5, 4}))}),
+              OpNames(is_gelu ? "matmul slice slice gelu mul matmul"
+                              : "matmul slice slice sigmoid mul mul matmul"));
+  }
+}
+
 TEST(JoinProducts, AWeightMayBeWrittenDownBehindTheFirstProduct) {
   Net net(f32({3, 4}));
   const Value first = matmul(net.x, net.weight({4, 5}));

@@ -64,8 +64,7 @@ bool may_change(const MatchGraph& from, const Rules& rules) {
   const Graph& graph = from.graph();
   for (int at = 0; at < static_cast<int>(graph.nodes().size()); ++at)
     for (const Rule& rule : rules)
-      if (from.is_read_by_its_first(at) && match(from, rule.pattern, graph.value(at)))
-        return true;
+      if (from.is_read_by_its_first(at) && match(from, rule.pattern, graph.value(at))) return true;
   return false;
 }
 

@@ -1,0 +1,32 @@
+#include "rlx/ops/ops_core.h"
+#include "rlx/passes/testing.h"
+
+namespace rlx {
+namespace {
+
+TEST(DeadCode, WhatReachesNoOutputGoesAndInputsStay) {
+  EXPECT_EQ(after_pass(dead_code, R"(%0 = input @"x" : f32[2]
+%1 = input @"unread" : f32[3]
+%2 = exp %0 : f32[2]
+%3 = neg %2 : f32[2]
+%4 = relu %0 : f32[2]
+output "y" %4
+)"),
+            R"(%0 = input @"x" : f32[2]
+%1 = input @"unread" : f32[3]
+%2 = relu %0 : f32[2]
+output "y" %2
+)");
+}
+
+// A graph is copied by those that change it alone.
+TEST(Passes, WhatChangesNothingMakesNoGraph) {
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 3}));
+  graph.output("y", matmul(exp(x), graph.weight("w", some_tensor({3, 4}))));
+  for (const Pass* pass : pass_pipeline())
+    EXPECT_FALSE(pass->function(graph, nullptr).graph.has_value()) << pass->name;
+}
+
+}  // namespace
+}  // namespace rlx
