@@ -5,9 +5,13 @@
 
 #include "rlx/ops/elementwise.h"
 #include "rlx/ops/ops_blocks.h"
-#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
-#include "rlx/ops/ops_quantise.h"
+
+namespace rlx {
+const OpDef& conv_integer_op();
+const OpDef& quantise_op();
+const OpDef& dequantise_op();
+}  // namespace rlx
 
 namespace rlx::cli {
 namespace {
@@ -134,9 +138,10 @@ Value quantised_convolution(const RewriteSite& site, Kind kind, const Layer& lay
   const Value bytes = beside(site, "bytes", w.bytes);
   if (!layer.range) {
     Values inputs = site.inputs;
-    QuantiseOptions options;
-    options.axis = w.axis;
-    inputs[1] = dequantise(bytes, beside(site, "scales", w.scales), {}, options);
+    Shape shape(w.bytes.shape().size(), 1);
+    shape[static_cast<size_t>(w.axis)] = w.scales.count();
+    const Value scales = beside(site, "scales", w.scales.reshaped(shape));
+    inputs[1] = bytes.apply(dequantise_op(), {bytes, scales});
     return site.to.add(site.node.op, inputs, site.attrs, site.node.name);
   }
   const InputRange range = *layer.range;
@@ -144,13 +149,12 @@ Value quantised_convolution(const RewriteSite& site, Kind kind, const Layer& lay
   const double zero = std::clamp(std::nearbyint(-range.least / step), 0.0, 255.0);
   const Value scale = constant_beside(bytes, Tensor::scalar(DType::f32, step)),
               zero_point = constant_beside(bytes, Tensor::scalar(DType::u8, zero));
-  ConvOptions options;
-  options.strides = site.attrs.get<Ints>("strides");
-  options.dilations = site.attrs.get<Ints>("dilations");
-  options.pads = site.attrs.get<Ints>("pads");
-  options.auto_pad = site.attrs.get<std::string>("auto_pad");
-  const Value sums =
-      conv_integer(quantise(site.inputs[0], scale, zero_point), bytes, zero_point, {}, options);
+  Attrs windows;
+  for (const char* name : {"strides", "dilations", "pads"})
+    windows.set(name, site.attrs.get<Ints>(name));
+  windows.set("auto_pad", site.attrs.get<std::string>("auto_pad"));
+  const Value x = bytes.apply(quantise_op(), {site.inputs[0], scale, zero_point});
+  const Value sums = bytes.apply(conv_integer_op(), {x, bytes, zero_point, Value()}, windows);
   Tensor scales(DType::f32, w.scales.shape());
   for (int64_t i = 0; i < scales.count(); ++i) scales.set(i, w.scales.at(i) * step);
   Dims shape(rank(sums.type()), Dim(1));
@@ -186,7 +190,9 @@ std::vector<Layer> find_layers(const Graph& graph, const BlockFormat& format) {
     const Node& node = graph.node(n);
     const Kind kind = kind_of(node);
     if (kind == Kind::none) continue;
-    Layer layer{n, node.name.empty() ? text("node ", n) : node.name, "", ""};
+    Layer layer;
+    layer.node = n;
+    layer.name = node.name.empty() ? text("node ", n) : node.name;
     const Tensor weights = weights_of(node, kind);
     layer.bytes = layer.bytes_after = static_cast<int64_t>(weights.bytes().size());
     if (!is_finite(weights)) {

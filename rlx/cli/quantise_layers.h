@@ -18,7 +18,7 @@ struct InputRange {
 
 // What quantising a layer costs.
 struct Layer {
-  int node;
+  int node = 0;
   std::string name, kept;  // why it stays as it is
   std::string form;        // what its weights become
   int64_t bytes = 0, bytes_after = 0;
