@@ -31,8 +31,7 @@ void prepare_with(const Device& device, const Image& image, int64_t memory_budge
     state->device = device;
     const auto kept = std::make_shared<const Image>(image);
     state->image = {kept, &kept->data()};
-    options = {state->image,
-               std::make_shared<const image::Implementations>(made()), memory_budget};
+    options = {state->image, std::make_shared<const image::Implementations>(made()), memory_budget};
   } catch (...) {
     failure = current_error();
   }

@@ -1,6 +1,7 @@
 // ONNX operators of recurrent nets, sequences and optionals, random numbers.
 
 #include <algorithm>
+#include <cmath>
 
 #include "rlx/import/onnx/appends.h"
 #include "rlx/import/onnx/repeats.h"
@@ -226,12 +227,16 @@ Items optional_has(Site site) {
 // ---- Random numbers ----
 
 // A generator without a seed is one that may give the same numbers at every run.
-Value seed_of(Site site) {
-  const double seed = site.real("seed", 0);
+Value seed_of(Site site, int64_t seed) {
   Tensor key(DType::u32, {2});
-  key.set_integer(0, static_cast<int64_t>(seed) & 0xffffffff);
+  key.set_integer(0, seed & 0xffffffff);
   key.set_integer(1, static_cast<int64_t>(site.node.offset) & 0xffffffff);
   return site.constant(key);
+}
+// The generators' seed is a float, Dropout's an integer.
+Value seed_of(Site site) {
+  const double seed = site.real("seed", 0);
+  return seed_of(site, std::abs(seed) < 0x1p62 ? static_cast<int64_t>(seed) : 0);
 }
 DType dtype_attribute(Site site, DType otherwise) {
   if (!site.attribute("dtype")) return otherwise;
@@ -279,7 +284,7 @@ Items dropout_operator(Site site) {
   const auto training = site.has(2) ? site.maybe_ints(2) : Ints{0};
   if (training && training->at(0) == 0) return all_kept();
   const double ratio = site.has(1) ? site.known_number(1) : 0.5;
-  const Value seed = seed_of(site);
+  const Value seed = seed_of(site, site.integer("seed", 0));
   const Value y = dropout(x, seed, ratio), kept = dropout_mask(x, seed, ratio);
   if (training) return {y, kept};
   return {where(site.in(2), y, x), logical_or(kept, logical_not(site.in(2)))};
