@@ -13,6 +13,7 @@
 #define HWY_ONCE 1
 #define HWY_INLINE inline __attribute__((always_inline))
 #define HWY_NOINLINE __attribute__((noinline))
+#define HWY_ATTR
 
 namespace rlx::vector::N_PLAIN {
 
