@@ -1,21 +1,18 @@
 // usage: run_image IMAGE EXPECTED.npy
 //
 // Runs an image of the model of `rlx demo` on the CPU and compares with what another program
-// computed. It is linked without the compiler and its passes: an image needs the ops' own code
-// alone.
+// computed. It is linked without the compiler and its passes: a program that runs an image needs
+// the runtime and the ops' own code alone.
 
 #include <cmath>
 #include <cstdio>
 
-#include "rlx/backend/cpu/cpu_backend.h"
-#include "rlx/image/file.h"
+#include "rlx/base/error.h"
 #include "rlx/import/npy.h"
-#include "rlx/lower/references.h"
 #include "rlx/ops/catalog.h"
+#include "rlx/runtime/image.h"
 
 namespace rlx {
-
-using namespace detail;
 namespace {
 
 constexpr double kTolerance = 1e-5;  // of probabilities
@@ -28,14 +25,8 @@ Tensor tokens() {
 }
 
 int run(const char* image_file, const char* expected_file) {
-  const auto image = std::make_shared<const image::Image>(image::read_image(image_file));
-  const auto backend = make_cpu_backend();
-  const auto table = std::make_shared<const image::Implementations>(references(catalog()));
-  const ExecutablePtr program = prepare(*backend, {image, table});
-  RunRequest request;
-  request.inputs = {tokens()};
-  program->run(request);
-  const Tensor& y = request.outputs.at(0);
+  const Program program = prepare(Device(), read_image(image_file), catalog());
+  const Tensor y = program.run({{"ids", tokens()}}).at("probabilities");
   const Tensor expected = load_npy(expected_file);
   double largest = y.shape() == expected.shape() ? 0 : INFINITY;
   for (int64_t i = 0; largest < INFINITY && i < y.count(); ++i)
