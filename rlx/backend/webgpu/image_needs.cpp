@@ -88,6 +88,8 @@ ImageNeeds needs_of(const Image& image, const DeviceTraits& traits) {
     if (!place_is_kept[size_t(place)]) needs.once_temporaries.push_back(place);
   }
 
+  needs.once_parts = parts_of_once(image);
+
   for (const image::Step& step : image.run) {
     std::vector<size_t>& written = needs.states_written.emplace_back();
     for (const ValueId value : image::use_of(step, image.flag).writes)

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "rlx/backend/once_parts.h"
 #include "rlx/image/image.h"
 
 namespace rlx::detail::webgpu {
@@ -18,6 +19,7 @@ struct ImageNeeds {
   std::vector<image::ValueId> once_sources;  // all that `once` reads, wherever it does
   // Places that `once` writes on the device; of those, the ones nothing reads afterwards.
   std::vector<image::ValueId> once_places, once_temporaries;
+  std::vector<OncePart> once_parts;
   std::vector<std::vector<size_t>> states_written;  // by step of `run`
   uint64_t params_bytes = 0;                        // of the block that holds them
 };

@@ -179,4 +179,18 @@ const BufferPtr& Resources::staging(uint64_t bytes) {
   return staging_;
 }
 
+void check_buffer_size(const image::Image& image, ValueId id, const MemoryPlan& plan,
+                       const image::Cells& cells, const DeviceTraits& traits) {
+  const int64_t bytes = plan.bytes_of[size_t(id)];
+  const image::Value& value = image.values[size_t(id)];
+  if (bytes <= traits.max_buffer_bytes || value.on_host) return;
+  std::string type = text(value.dtype);
+  if (cells.known(value.shape)) {
+    const std::vector<int64_t> extents = cells.at(value.shape);
+    type = text(TensorType{value.dtype, Shape(extents.begin(), extents.end())});
+  }
+  fail(ErrorKind::limit, "'", value.name, "' is ", type, " of ", bytes,
+       " bytes; a buffer of this device holds ", traits.max_buffer_bytes);
+}
+
 }  // namespace rlx::detail::webgpu

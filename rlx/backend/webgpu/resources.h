@@ -87,4 +87,8 @@ class Resources {
   uint64_t generation_ = 1;
 };
 
+// An Error where a plan gives a value of the device more bytes than a buffer of it holds.
+void check_buffer_size(const image::Image& image, image::ValueId id, const MemoryPlan& plan,
+                       const image::Cells& cells, const DeviceTraits& traits);
+
 }  // namespace rlx::detail::webgpu

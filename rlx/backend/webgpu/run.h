@@ -2,20 +2,14 @@
 // and stops where something has to come back first. It waits for nothing itself.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "rlx/backend/binding.h"
+#include "rlx/backend/webgpu/host_values.h"
 #include "rlx/backend/webgpu/recorder.h"
 #include "rlx/backend/webgpu/states.h"
 
 namespace rlx::detail::webgpu {
-
-// The values that the host holds, by place, and the tensors of weights and constants, by value.
-struct HostValues {
-  std::vector<Tensor> made;
-  std::vector<std::optional<Tensor>> sources;
-};
 
 class Run {
  public:

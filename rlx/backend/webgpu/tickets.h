@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "rlx/backend/webgpu/gpu.h"
@@ -75,6 +76,32 @@ class Tickets {
   Id last_ = 0;
   int busy_ = 0;
   std::exception_ptr thrown_;
+};
+
+// The tickets as one owner has them.
+class OwnTickets {
+ public:
+  OwnTickets(std::shared_ptr<Tickets> tickets, const void* owner)
+      : tickets_(std::move(tickets)), owner_(owner) {}
+
+  const std::shared_ptr<Tickets>& all() const { return tickets_; }
+  const void* owner() const { return owner_; }
+
+  template <class Start>
+  void start(const std::shared_ptr<Waitable>& by, const Start& call) const {
+    tickets_->start(owner_, by, call);
+  }
+  Tickets::Id open() const { return tickets_->open(owner_); }
+  void set(Tickets::Id id, const std::shared_ptr<Waitable>& by, Ticket ticket) const {
+    tickets_->set(id, by, ticket);
+  }
+  void close(Tickets::Id id) const { tickets_->close(id); }
+  void wait(const std::function<bool()>& done) const { tickets_->wait(owner_, done); }
+  void abandon() const { tickets_->abandon(owner_); }
+
+ private:
+  std::shared_ptr<Tickets> tickets_;
+  const void* owner_;
 };
 
 }  // namespace rlx::detail::webgpu

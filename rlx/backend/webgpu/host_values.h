@@ -1,0 +1,24 @@
+// What the host holds of a program's values.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "rlx/image/image.h"
+
+namespace rlx::detail::webgpu {
+
+struct HostValues {
+  explicit HostValues(const image::Image& image)
+      : made(image.values.size()), sources(image.values.size()) {
+    for (size_t v = 0; v < image.values.size(); ++v)
+      if (const int32_t source = image.values[v].source; source >= 0)
+        sources[v] = image.sources[size_t(source)];
+  }
+  const Tensor& source(image::ValueId value) const { return *sources[size_t(value)]; }
+
+  std::vector<Tensor> made;                    // by place
+  std::vector<std::optional<Tensor>> sources;  // of weights and constants, by value
+};
+
+}  // namespace rlx::detail::webgpu
