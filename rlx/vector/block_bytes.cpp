@@ -6,7 +6,8 @@
 #define HWY_TARGET_INCLUDE "rlx/vector/block_bytes.cpp"
 #include "rlx/vector/each_isa.h"
 #include "rlx/vector/math.h"
-#include "rlx/vector/spread_blocks.h"
+#include "rlx/vector/spread_integers.h"
+#include "rlx/vector/spread_super_blocks.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
@@ -382,11 +383,16 @@ BlockBytesFormat format(std::string_view name, const BlockShape& shape) {
       bytes_of<BytesQ4K<false>, Four>("q4_k"),
       bytes_of<BytesQ4K<true>, Four>("q5_k"),
       bytes_of<BytesQ6K, Four>("q6_k"),
+      bytes_of<BytesTq1, Four>("tq1_0"),
       bytes_of<BytesTq2, Four>("tq2_0"),
       bytes_of<BytesInteger<2, false, true>, Four>("int2_block", 32),
       bytes_of<BytesInteger<2, false, false>, Four>("int2_block"),
       bytes_of<BytesInteger<2, true, true>, Four>("int2_block_asym", 32),
       bytes_of<BytesInteger<2, true, false>, Four>("int2_block_asym"),
+      bytes_of<BytesInteger<3, false, true>, Four>("int3_block", 32),
+      bytes_of<BytesInteger<3, false, false>, Four>("int3_block"),
+      bytes_of<BytesInteger<3, true, true>, Four>("int3_block_asym", 32),
+      bytes_of<BytesInteger<3, true, false>, Four>("int3_block_asym"),
       bytes_of<BytesInteger<4, false, true>, Four>("int4_block", 32),
       bytes_of<BytesInteger<4, false, false>, Four>("int4_block"),
       bytes_of<BytesInteger<4, true, true>, Four>("int4_block_asym", 32),

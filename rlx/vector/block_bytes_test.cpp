@@ -58,7 +58,8 @@ struct Whole {
 
 std::vector<BlockFormat> formats() {
   std::vector<BlockFormat> all = block_formats();
-  for (const char* name : {"int4_block", "int4_block_asym", "int8_block", "int8_block_asym"})
+  for (const char* name : {"int2_block", "int3_block", "int3_block_asym", "int4_block",
+                           "int4_block_asym", "int8_block", "int8_block_asym"})
     for (const int64_t block : {64, 288}) all.push_back(block_format(name, block));
   return all;
 }
@@ -95,6 +96,38 @@ TEST(VectorBlockBytes, ProductsAreAsExactAsThoseOfFloats) {
       }
   if (best_isa() >= Isa::avx2) {
     EXPECT_GT(compared, 20);
+  }
+}
+
+TEST(VectorBlockBytes, EveryFormatWithAScaleHasAWay) {
+  if (!multiplies_bytes()) GTEST_SKIP() << "the processor does not multiply bytes by fours";
+  for (const BlockFormat& format : formats()) {
+    const BlockShape shape = {format.elements, format.bytes, format.bits, format.has_zero};
+    EXPECT_EQ(block_bytes(best_isa(), true).format(format.name, shape).multiply != nullptr,
+              format.elements > 1)
+        << format.name;
+  }
+}
+
+// Any bytes are blocks, and only some of them are what an encoder writes.
+TEST(VectorBlockBytes, DigitsThatNoEncoderWritesAreReadAsTheFormatSays) {
+  constexpr int64_t kColumns = 5;
+  Case c(block_format("tq1_0"), kColumns, 2);
+  const auto bytes = c.bytes.mutable_data<uint8_t>();
+  for (size_t i = 0; i < bytes.size(); ++i)
+    if (i % 54 < 52) bytes[i] = static_cast<uint8_t>(i * 7);  // d stays
+  c.w = decode_blocks(c.bytes, c.format);
+  for (const BlockBytesFunctions& way : ways()) {
+    const BlockBytesFormat spread = way.format("tq1_0", c.rows().shape);
+    if (!spread.multiply) continue;
+    for (int64_t k = 0; k < c.inner; ++k) {
+      std::vector<float> x(static_cast<size_t>(c.inner)), y(kColumns);
+      x[size_t(k)] = 1;
+      const Whole whole(way, spread, x, c.inner);
+      spread.multiply({c.rows(), whole.rows.data(), 1, y.data(), kColumns}, {0, kColumns});
+      for (int64_t j = 0; j < kColumns; ++j)
+        ASSERT_NEAR(y[size_t(j)], c.w.at(j * c.inner + k), 1e-6) << k << ' ' << j;
+    }
   }
 }
 

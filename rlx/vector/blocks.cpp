@@ -42,7 +42,7 @@ HWY_INLINE float dot(const float* a, const float* b, int64_t count) {
 
 constexpr int64_t kRows = 8;  // of a, at a time
 
-void multiply(const BlockProduct& p, Range columns, float* scratch) {
+void multiply_decoded(const BlockProduct& p, Range columns, float* scratch) {
   const BlockShape& shape = p.b.shape;
   const int64_t blocks = p.b.inner / shape.elements, stretch = stretch_of(shape);
   for (int64_t first_row = 0; first_row < p.rows; first_row += kRows) {
@@ -63,6 +63,126 @@ void multiply(const BlockProduct& p, Range columns, float* scratch) {
     }
   }
 }
+
+#if defined(RLX_HIGHWAY) && (HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3)
+
+// Some rows of a times some of b, whose elements are small floats and need no scratch.
+template <class Small, int rows, int columns>
+struct SmallDots {
+  static constexpr int64_t kLine = 64, kAhead = 1024;  // bytes
+  using ByteTag = hn::Repartition<uint8_t, IntTag>;
+
+  F sums[rows][columns][2];
+  hn::Vec<ByteTag> largest[columns];  // of bytes, their signs set
+
+  HWY_INLINE SmallDots() {
+    for (auto& row : sums)
+      for (auto& both : row) both[0] = both[1] = set(0.0F);
+    for (auto& each : largest) each = hn::Zero(ByteTag());
+  }
+  HWY_INLINE void add_line(const float* a, int64_t a_row, const uint8_t* b, int64_t b_row) {
+#pragma GCC unroll 4
+    for (int c = 0; c < columns; ++c)
+#pragma GCC unroll 2
+      for (int64_t i = 0; i < kLine && Small::kHasSpecial; i += 4 * kLanes)
+        largest[c] = hn::Max(
+            largest[c], hn::Or(hn::LoadU(ByteTag(), b + c * b_row + i), hn::Set(ByteTag(), 128)));
+#pragma GCC unroll 8
+    for (int64_t i = 0; i < kLine; i += kLanes) {
+      F w[columns];
+#pragma GCC unroll 4
+      for (int c = 0; c < columns; ++c) w[c] = Small::quick(b + c * b_row + i);
+#pragma GCC unroll 4
+      for (int r = 0; r < rows; ++r) {
+        const F x = load(a + r * a_row + i);
+#pragma GCC unroll 4
+        for (int c = 0; c < columns; ++c) {
+          F& to = sums[r][c][i / kLanes % 2];
+          to = mul_add(x, w[c], to);
+        }
+      }
+    }
+  }
+  HWY_INLINE void add(const float* a, int64_t a_row, const uint8_t* b, int64_t b_row,
+                      int64_t count) {
+    int64_t k = 0;
+    for (; k + kLine <= count; k += kLine) {
+#pragma GCC unroll 4
+      for (int c = 0; c < columns; ++c)
+        _mm_prefetch(reinterpret_cast<const char*>(b + c * b_row + k + kAhead), _MM_HINT_T0);
+      add_line(a + k, a_row, b + k, b_row);
+    }
+    if (k == count) return;
+    float last_a[rows * kLine] = {};
+    uint8_t last_b[columns * kLine] = {};
+    for (int r = 0; r < rows; ++r) copy_elements(a + r * a_row + k, last_a + r * kLine, count - k);
+    for (int c = 0; c < columns; ++c)
+      copy_elements(b + c * b_row + k, last_b + c * kLine, count - k);
+    add_line(last_a, kLine, last_b, kLine);
+  }
+  HWY_INLINE bool is_special(int c) const {
+    return !hn::AllFalse(ByteTag(), hn::Eq(largest[c], hn::Set(ByteTag(), 255)));
+  }
+  HWY_INLINE float result(int r, int c) const {
+    return sum(sums[r][c][0] + sums[r][c][1]) * Small::kScale;
+  }
+};
+
+template <class Small, int rows, int columns>
+void multiply_small(const BlockProduct& p, int64_t first_row, int64_t column, int64_t apart,
+                    float* scratch) {
+  SmallDots<Small, rows, columns> dots;
+  dots.add(p.a + first_row * p.a_row, p.a_row, p.b.data + column * p.b.row_bytes,
+           apart * p.b.row_bytes, p.b.inner);
+  for (int c = 0; c < columns; ++c) {
+    const int64_t j = column + c * apart;
+    for (int r = 0; r < rows; ++r) p.c[(first_row + r) * p.c_row + j] = dots.result(r, c);
+    if (dots.is_special(c)) multiply_decoded(p, {j, j + 1}, scratch);
+  }
+}
+
+template <class Small, int rows>
+void multiply_small(const BlockProduct& p, int64_t first_row, Range columns, float* scratch) {
+  constexpr int kTogether = rows == 1 ? 4 : 1;  // streams to the memory
+  const int64_t apart = (columns.end - columns.begin) / kTogether;
+  for (int64_t j = columns.begin; j < columns.begin + apart; ++j)
+    multiply_small<Small, rows, kTogether>(p, first_row, j, apart, scratch);
+  for (int64_t j = columns.begin + kTogether * apart; j < columns.end; ++j)
+    multiply_small<Small, rows, 1>(p, first_row, j, 0, scratch);
+}
+
+// Whether products of a row with what is smaller by a scale keep all of their bits.
+HWY_INLINE bool is_large_enough(const float* x, int64_t count) {
+  F highest = set(0.0F);
+  for (int64_t i = 0; i < count; i += kLanes)
+    highest = max(abs(load_some(x + i, count - i)), highest);
+  const float most = largest(highest);
+  return most == 0 || most >= 0x1p-90F;
+}
+
+template <class Small>
+void multiply_small(const BlockProduct& p, Range columns, float* scratch) {
+  for (int64_t r = 0; r < p.rows && Small::kScale != 1; ++r)
+    if (!is_large_enough(p.a + r * p.a_row, p.b.inner))
+      return multiply_decoded(p, columns, scratch);
+  int64_t row = 0;
+  for (; row + 4 <= p.rows; row += 4) multiply_small<Small, 4>(p, row, columns, scratch);
+  for (; row < p.rows; ++row) multiply_small<Small, 1>(p, row, columns, scratch);
+}
+
+void multiply(const BlockProduct& p, Range columns, float* scratch) {
+  if (p.b.decode == decode_small<E4m3>) return multiply_small<E4m3>(p, columns, scratch);
+  if (p.b.decode == decode_small<E5m2>) return multiply_small<E5m2>(p, columns, scratch);
+  multiply_decoded(p, columns, scratch);
+}
+
+#else
+
+void multiply(const BlockProduct& p, Range columns, float* scratch) {
+  multiply_decoded(p, columns, scratch);
+}
+
+#endif
 
 void multiply_back(const BlockProduct& p, int64_t columns, Range blocks, float* scratch) {
   const BlockShape& shape = p.b.shape;

@@ -10,6 +10,7 @@
 #include "rlx/vector/blocks.h"
 #include "rlx/vector/load_bytes.h"
 #include "rlx/vector/load_elements.h"
+#include "rlx/vector/load_small_floats.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
@@ -264,38 +265,6 @@ struct Tq2 {
   }
 };
 
-// ---- Small floats ----
-
-HWY_INLINE F with_sign(F magnitude, I byte) {
-  return floats(or_(bits(magnitude), shift_left<24>(low_bits(byte, 128))));
-}
-HWY_INLINE F e4m3(I byte) {
-  const I rest = low_bits(byte, 127);
-  const F normal = floats(shift_left<20>(rest) + set_int(120 << 23));
-  const F small = to_float(low_bits(byte, 7)) * set(0x1p-9F);
-  const F magnitude = select(less(normal, set(0x1p-6F)), small, normal);
-  const M is_nan = less(set(479.0F), magnitude);  // 480 would be the value of 0x7f
-  return with_sign(select(is_nan, floats(set_int(0x7fc00000)), magnitude), byte);
-}
-HWY_INLINE F e5m2(I byte) {
-  const I rest = shift_left<21>(low_bits(byte, 127));
-  const F normal = floats(rest + set_int(112 << 23));
-  const F small = to_float(low_bits(byte, 3)) * set(0x1p-16F);
-  F magnitude = select(less(normal, set(0x1p-14F)), small, normal);
-  magnitude =
-      select(less(set(65535.0F), magnitude), floats(or_(rest, set_int(0x7f800000))), magnitude);
-  return with_sign(magnitude, byte);
-}
-template <F (*kValue)(I)>
-void decode_fp8(const BlockShape& /*shape*/, const uint8_t* from, int64_t count, float* to) {
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) store(kValue(load_bytes(from + i)), to + i);
-  if (i == count) return;
-  uint8_t rest[kLanes] = {};
-  copy_elements(from + i, rest, count - i);
-  store_part(kValue(load_bytes(rest)), to + i, count - i);
-}
-
 // ---- Elements in order, several to a byte ----
 
 HWY_INLINE float e4m3_of(int byte) {
@@ -402,8 +371,8 @@ constexpr NamedDecoder kDecoders[] = {
     {"nvfp4", decode_nvfp4},
     {"tq1_0", decode_blocks<Tq1>},
     {"tq2_0", decode_blocks<Tq2>},
-    {"fp8_e4m3", decode_fp8<e4m3>},
-    {"fp8_e5m2", decode_fp8<e5m2>},
+    {"fp8_e4m3", decode_small<E4m3>},
+    {"fp8_e5m2", decode_small<E5m2>},
 };
 
 }  // namespace

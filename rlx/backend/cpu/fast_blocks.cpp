@@ -197,11 +197,11 @@ std::unique_ptr<image::CallKernel> block_product_kernel(CpuEnginePtr engine, con
 
 std::unique_ptr<image::CallKernel> block_gather_kernel(CpuEnginePtr engine, const Attrs& attrs) {
   auto known = block_rows(*engine, attrs);
-  if (!known || attrs.get<DType>("dtype") != DType::f32) return nullptr;
+  if (!known) return nullptr;
   return make_kernel([engine = std::move(engine), rows = *known](image::CallSite& site) mutable {
     const Argument &w = site.inputs[0], &indices = site.inputs[1];
     Tensor& y = site.results[0];
-    if (indices.is_view || !bind(rows, w)) return false;
+    if (y.dtype() != DType::f32 || indices.is_view || !bind(rows, w)) return false;
     const int64_t n = w.shape[0], wanted = indices.tensor.count();
     for (int64_t i = 0; i < wanted; ++i) {
       const int64_t at = indices.tensor.integer_at(i);
