@@ -127,8 +127,7 @@ HWY_INLINE F pick(I which, FloatsOf<8> x, int64_t) {
   return F{_mm512_permutexvar_ps(which.raw, _mm512_castps256_ps512(x.raw))};
 }
 HWY_INLINE F pick(I which, FloatsOf<16> x, int64_t) {
-  return F{_mm512_permutexvar_ps(
-      which.raw, _mm512_insertf32x8(_mm512_castps256_ps512(x.low.raw), x.high.raw, 1))};
+  return F{_mm512_permutexvar_ps(which.raw, x.raw)};
 }
 #else
 HWY_INLINE F pick(I which, FloatsOf<4> x, int64_t) {

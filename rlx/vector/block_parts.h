@@ -209,6 +209,25 @@ struct FloatsOf<8> {
   }
   HWY_INLINE void store(float* to) const { _mm256_storeu_ps(to, raw); }
 };
+#if HWY_TARGET == HWY_AVX3
+template <>
+struct FloatsOf<16> {
+  __m512 raw;
+  static HWY_INLINE FloatsOf at(const float* from) { return {_mm512_loadu_ps(from)}; }
+  static HWY_INLINE FloatsOf all(float x) { return {_mm512_set1_ps(x)}; }
+  HWY_INLINE FloatsOf operator*(FloatsOf b) const { return {_mm512_mul_ps(raw, b.raw)}; }
+  HWY_INLINE FloatsOf times_plus(FloatsOf b, FloatsOf c) const {
+    return {_mm512_fmadd_ps(raw, b.raw, c.raw)};
+  }
+  HWY_INLINE void store(float* to) const { _mm512_storeu_ps(to, raw); }
+};
+HWY_INLINE FloatsOf<16> sixteen_bytes(__m128i x) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(x))};
+}
+HWY_INLINE FloatsOf<16> sixteen_signed(__m128i x) {
+  return {_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(x))};
+}
+#else
 template <>
 struct FloatsOf<16> {
   FloatsOf<8> low, high;
@@ -225,6 +244,19 @@ struct FloatsOf<16> {
     high.store(to + 8);
   }
 };
+HWY_INLINE FloatsOf<16> sixteen_bytes(__m128i x) {
+  const auto eight = [](__m128i bytes) {
+    return FloatsOf<8>{_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(bytes))};
+  };
+  return {eight(x), eight(_mm_unpackhi_epi64(x, x))};
+}
+HWY_INLINE FloatsOf<16> sixteen_signed(__m128i x) {
+  const auto eight = [](__m128i bytes) {
+    return FloatsOf<8>{_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))};
+  };
+  return {eight(x), eight(_mm_unpackhi_epi64(x, x))};
+}
+#endif
 // Of the groups of a tile.
 template <int64_t n>
 struct ScalesOf {

@@ -96,10 +96,6 @@ struct BytesQ4K : BlockOf<256, five ? 176 : 144, five ? 5 : 4, 0, true> {
             {_mm256_mul_ps(eight_bytes(both(second & mask, more_lows)), minimum)}};
   }
 };
-HWY_INLINE __m256 eight_signed(const uint8_t* at) {
-  return _mm256_cvtepi32_ps(
-      _mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(at))));
-}
 // Half of the block at a time has four parts of 32: the low halves of 32 bytes, of 32 more, then
 // their high halves. A chain has 8 elements of each group, then the others.
 struct BytesQ6K : BlockOf<256, 210, 6, 32, false, 16> {
@@ -123,10 +119,8 @@ struct BytesQ6K : BlockOf<256, 210, 6, 32, false, 16> {
     }
   }
   static HWY_INLINE ScalesOf<16> scales(const uint8_t* const* at) {
-    const uint8_t* block = at[0];
-    const __m256 d = _mm256_set1_ps(half_at(block + 208));
-    return scales_only<16>({{_mm256_mul_ps(eight_signed(block + 192), d)},
-                            {_mm256_mul_ps(eight_signed(block + 200), d)}});
+    const auto d = FloatsOf<16>::all(half_at(at[0] + 208));
+    return scales_only(sixteen_signed(load16(at[0] + 192)) * d);
   }
 };
 // Two bits of 64 bytes, four times: a byte has elements of four groups of a half of the block.
@@ -152,14 +146,11 @@ struct BytesQ2K : BlockOf<256, 84, 2, 0, true, 16> {
   static HWY_INLINE void tile(const uint8_t* const* at, I* q) { TwoBits::tile(at[0] + 16, q); }
   static HWY_INLINE ScalesOf<16> scales(const uint8_t* const* at) {
     const uint8_t* block = at[0];
-    const __m256 d = _mm256_set1_ps(half_at(block + 80)),
-                 minimum = _mm256_set1_ps(half_at(block + 82));
-    const auto first = read_at<uint64_t>(block), second = read_at<uint64_t>(block + 8),
-               mask = uint64_t{0x0f0f0f0f0f0f0f0f};
-    return {{{_mm256_mul_ps(eight_bytes(first & mask), d)},
-             {_mm256_mul_ps(eight_bytes(second & mask), d)}},
-            {{_mm256_mul_ps(eight_bytes(first >> 4 & mask), minimum)},
-             {_mm256_mul_ps(eight_bytes(second >> 4 & mask), minimum)}}};
+    const auto d = FloatsOf<16>::all(half_at(block + 80)),
+               minimum = FloatsOf<16>::all(half_at(block + 82));
+    const __m128i both = load16(block), mask = _mm_set1_epi8(15);
+    return {sixteen_bytes(_mm_and_si128(both, mask)) * d,
+            sixteen_bytes(_mm_and_si128(_mm_srli_epi16(both, 4), mask)) * minimum};
   }
 };
 struct BytesQ3K : BlockOf<256, 110, 3, 4, false, 16> {
@@ -185,16 +176,17 @@ struct BytesQ3K : BlockOf<256, 110, 3, 4, false, 16> {
   // Six bits each: four of 8 bytes' halves, two of 4 bytes'.
   static HWY_INLINE ScalesOf<16> scales(const uint8_t* const* at) {
     const uint8_t* block = at[0];
-    const auto low = read_at<uint64_t>(block + 96), mask = uint64_t{0x0f0f0f0f0f0f0f0f};
-    const auto two = static_cast<uint64_t>(read_at<uint32_t>(block + 104));
-    const auto pairs = [&](int shift) {  // of 4 numbers each, 2 bits further for the next 4
-      return ((two >> shift & 0x03030303U) | (two >> (shift + 2) & 0x03030303U) << 32) << 4;
-    };
-    const __m256 d = _mm256_set1_ps(half_at(block + 108)), middle = _mm256_set1_ps(32);
-    const __m256 first = eight_bytes((low & mask) | pairs(0)),
-                 second = eight_bytes((low >> 4 & mask) | pairs(4));
-    return scales_only<16>({{_mm256_mul_ps(_mm256_sub_ps(first, middle), d)},
-                            {_mm256_mul_ps(_mm256_sub_ps(second, middle), d)}});
+    const auto low = read_at<int64_t>(block + 96);
+    const __m128i mask = _mm_set1_epi8(15), pairs = _mm_set1_epi8(0x30),
+                  halves = _mm_and_si128(_mm_set_epi64x(low >> 4, low), mask);
+    // Two bits of 4 numbers each, 2 bits further for the next 4, to where they belong.
+    const __m128i two = _mm_set1_epi32(read_at<int32_t>(block + 104));
+    const __m128i high = _mm_and_si128(
+        _mm_srlv_epi32(_mm_sllv_epi32(two, _mm_setr_epi32(4, 2, 0, 0)), _mm_setr_epi32(0, 0, 0, 2)),
+        pairs);
+    const auto d = FloatsOf<16>::all(half_at(block + 108));
+    return scales_only(sixteen_signed(_mm_sub_epi8(_mm_or_si128(halves, high), _mm_set1_epi8(32))) *
+                       d);
   }
 };
 // -1, 0 or 1, in two bits; groups of 32 as far as x has steps.
