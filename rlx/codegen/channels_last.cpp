@@ -29,8 +29,12 @@ bool is_channels_last(const Operand& operand) {
          operand.layout == channels_last_layout(operand.shape);
 }
 
+bool is_tile_float(DType dtype) {
+  return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
+}
+
 bool flows_channels_last(DType dtype) {
-  return dtype == DType::f32 || dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i32;
+  return is_tile_float(dtype) || dtype == DType::i8 || dtype == DType::u8 || dtype == DType::i32;
 }
 
 bool gives_channels_last(const CallTraits& traits, const Dims& result,

@@ -14,6 +14,8 @@ Dims channels_last_memory(const Dims& shape);
 bool has_channels_last(const Dims& shape);
 bool is_channels_last(const Operand& operand);
 
+// Floats that tiles of the host hold, as f32 that is rounded to the dtype.
+bool is_tile_float(DType dtype);
 // Numbers that kernels of the host compute so: floats, bytes and the sums of their products.
 bool flows_channels_last(DType dtype);
 // Does a call give its result so, for operands that lie as these?

@@ -11,7 +11,13 @@ namespace {
 
 using image::Tile;
 
-bool is_f32(const Value& value) { return value.present() && value.dtype() == DType::f32; }
+bool is_float_of_tiles(const Value& value) {
+  return value.present() && is_tile_float(value.dtype());
+}
+// Ops on integers have no rule for how their scales would be rounded.
+bool is_number_of_tiles(DType dtype) {
+  return flows_channels_last(dtype) && (dtype == DType::f32 || !is_tile_float(dtype));
+}
 
 // Registers are stored when a tile has been computed, so that the result may take the place of an
 // operand that is read at the same elements.
@@ -120,18 +126,18 @@ class Program {
 bool is_tile_op(const Node& node, const DeviceTraits& traits) {
   if (is_source(node) || node.inputs.size() > 3) return false;
   if (traits.calls_of(node.op->name).in_tiles)
-    return flows_channels_last(node.types[0].dtype) &&
+    return is_number_of_tiles(node.types[0].dtype) &&
            std::all_of(node.inputs.begin(), node.inputs.end(), [](const Value& input) {
-             return !input.present() || flows_channels_last(input.dtype());
+             return !input.present() || is_number_of_tiles(input.dtype());
            });
   if (!node.op->elementwise || node.op->elementwise->comparison) return false;
-  return node.op->elementwise->floating && node.types[0].dtype == DType::f32 &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), is_f32);
+  return node.op->elementwise->floating && is_tile_float(node.types[0].dtype) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), is_float_of_tiles);
 }
 
 bool may_go_on(const Node& node, const DeviceTraits& traits) {
   const DType dtype = node.types[0].dtype;
-  return traits.calls_of(node.op->name).finishes && (dtype == DType::f32 || dtype == DType::i32);
+  return traits.calls_of(node.op->name).finishes && (is_tile_float(dtype) || dtype == DType::i32);
 }
 
 std::optional<int> anchor_of(const Graph& body, const DeviceTraits& traits) {
@@ -156,7 +162,8 @@ std::optional<int> anchor_of(const Graph& body, const DeviceTraits& traits) {
   const Node& node = body.node(anchor);
   if (!may_go_on(node, traits) || !(node.types[0].shape == shape)) return std::nullopt;
   // Floats are left where the first result will be.
-  if (is_f32(body.value(anchor)) && !is_f32(body.outputs()[0].value)) return std::nullopt;
+  if (is_float_of_tiles(body.value(anchor)) && !is_float_of_tiles(body.outputs()[0].value))
+    return std::nullopt;
   for (const Value& input : node.inputs)
     if (input.present() && !is_input(input.producer())) return std::nullopt;
   return anchor;

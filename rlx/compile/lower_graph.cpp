@@ -294,8 +294,11 @@ class Lowering {
       const bool follows =
           is_tile_op(node, traits_) && flows_channels_last(node.types[0].dtype) &&
           gives_channels_last({.channels_last = kIfOperandsAre}, node.types[0].shape, inputs);
-      if (follows) {
-        put_channels_last(0);
+      // Tiles convert what is narrower than f32 in registers.
+      const bool narrow = is_tile_op(node, traits_) && node.types[0].dtype != DType::f32 &&
+                          is_tile_float(node.types[0].dtype);
+      if (follows || narrow) {
+        if (follows) put_channels_last(0);
         emission_.emit(tile_call(node, inputs, results[0]), scope.first_node + at, steps);
         return results;
       }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "rlx/codegen/channels_last.h"
 #include "rlx/codegen/host_group.h"
 #include "rlx/ops/ops_core.h"
 
@@ -309,9 +310,9 @@ bool Grouping::fits(const Group& group) const {
   const Values outputs = outputs_of(group);
   if (traits_.on_host()) {
     // An anchor of floats leaves them where results of the group will be.
-    const auto is_f32 = [](const Value& value) { return value.dtype() == DType::f32; };
-    return group.anchor < 0 || !is_f32(graph_.value(group.anchor)) ||
-           std::all_of(outputs.begin(), outputs.end(), is_f32);
+    const auto is_float = [](const Value& value) { return is_tile_float(value.dtype()); };
+    return group.anchor < 0 || !is_float(graph_.value(group.anchor)) ||
+           std::all_of(outputs.begin(), outputs.end(), is_float);
   }
   int64_t bindings = group.anchor < 0 ? 0 : group.anchor_bindings - 1;  // but for its result
   for (const Value& input : inputs_of(group)) {

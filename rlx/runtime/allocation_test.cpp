@@ -169,6 +169,49 @@ TEST(CpuAllocations, ABoundRunOfItsKernelsMakesNone) {
   }
 }
 
+// Nets whose floats are narrower run the kernels that those of f32 run.
+TEST(CpuAllocations, ABoundRunOfHalvesMakesNoneAndRunsNoReference) {
+  const auto layer = [](Graph& graph, Value x, DType dtype) {
+    const auto weight = [&](const char* name, const Shape& shape) {
+      Tensor tensor(dtype, shape);
+      for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, 0.01 * static_cast<double>(i % 7));
+      return graph.weight(name, tensor);
+    };
+    const Value picture = reshape(x, Dims{1, 8, 8, 8});
+    const Value y =
+        relu(conv(picture, weight("w0", {8, 8, 3, 3}), weight("b0", {8}), {.pads = {1, 1, 1, 1}}));
+    const Value z = relu(conv(y, weight("w1", {8, 8, 3, 3}), {}, {.pads = {1, 1, 1, 1}}) + picture);
+    const Value pooled = max_pool(z, {2, 2}, {.strides = {2, 2}}).values;
+    const Value rows = reshape(concat({pooled, pooled * sigmoid(pooled)}, 1), Dims{1, 16, 16});
+    const Value heads = matmul(rows, weight("qkv", {16, 48})) + weight("bqkv", {48});
+    const Value a = attention(slice(heads, {0}, {16}, {2}), slice(heads, {16}, {32}, {2}),
+                              slice(heads, {32}, {48}, {2}), {}, {.heads = 2});
+    const Value n = layer_norm(a + rows, weight("scale", {16}), weight("shift", {16}));
+    const Value f = matmul(gelu(matmul(n, weight("up", {16, 64}))), weight("down", {64, 16}));
+    const Value ids = graph.input("ids", i64({4}));
+    return softmax(gather(f + n, ids, 1)) + mean(f, {1}, true);
+  };
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    Graph graph;
+    graph.output("y", layer(graph, graph.input("x", {dtype, {Dim(512)}}), dtype));
+    const Program program = compile(graph);
+    Tensor x(dtype, {512});
+    for (int64_t i = 0; i < x.count(); ++i) x.set(i, 0.1 * static_cast<double>(i % 11));
+    BoundRun run = program.bind({{"x", x}, {"ids", Tensor(DType::i64, {4})}});
+    run.run();
+    allocations = 0;
+    is_counting = true;
+    run.run();
+    is_counting = false;
+    EXPECT_EQ(allocations, 0) << text(dtype);
+    RunReport report;
+    program.run({{"x", x}, {"ids", Tensor(DType::i64, {4})}}, {.report = &report});
+    EXPECT_GT(report.host_steps.size(), 8u);
+    for (const auto& step : report.host_steps)
+      EXPECT_EQ(step.implementation.find("reference"), std::string::npos) << step.op;
+  }
+}
+
 // A run fails at one allocation after another: the state is as it was, or said to be half written.
 TEST(CpuAllocations, OnesThatFailLeaveNoStateHalfWrittenUnsaid) {
   Graph graph;

@@ -158,5 +158,67 @@ TEST(HostGroups, AnImageOfGroupsIsReadBackAsItWas) {
   EXPECT_NE(to_text(image).find("r1 = leaky_relu r0"), std::string::npos) << to_text(image);
 }
 
+Tensor rounded(const Tensor& x, DType dtype) {
+  Tensor made(dtype, x.shape());
+  for (int64_t i = 0; i < x.count(); ++i) made.set(i, x.at(i));
+  return made;
+}
+
+TEST(HostGroups, HalvesAreGroupedAsFloatsAreAndRoundedInBetween) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    Graph graph;
+    const Value x = graph.input("x", {dtype, {Dim("n"), Dim(33)}});
+    const Value w = graph.weight("w", rounded(waves({33, 70}, 0.3), dtype));
+    const Value b = graph.weight("b", rounded(waves({70}, 0.7), dtype));
+    const Value r = graph.input("r", {dtype, {Dim(70), Dim("n")}});
+    graph.output("y", (relu(matmul(x, w) + b) - transpose(r, {1, 0})) * scalar(x, 3));
+    EXPECT_EQ(steps_of(graph), "matmul(add + relu + sub + mul)");
+    for (const int64_t n : {1, 5, 130}) {
+      const TensorMap inputs{{"x", rounded(waves({n, 33}, 0.11), dtype)},
+                             {"r", rounded(waves({70, n}, 0.13), dtype)}};
+      EXPECT_TRUE(same_bytes(compile(graph).run(inputs).at("y"),
+                             compile(graph, {.optimise = false}).run(inputs).at("y")));
+    }
+  }
+}
+
+// As without groups: what does not fit the dtype is infinite, whatever is added to it.
+TEST(HostGroups, ASumOfHalvesIsRoundedBeforeItsBiasIsAdded) {
+  const auto run = [](DType dtype, double x, double bias) {
+    Graph graph;
+    const Value y = matmul(graph.input("x", {dtype, {Dim(1), Dim(1)}}),
+                           graph.weight("w", Tensor::of(dtype, {1, 1}, {x})));
+    graph.output("y", y + graph.input("b", {dtype, {Dim(1)}}));
+    EXPECT_EQ(steps_of(graph), "matmul(add)");
+    const TensorMap inputs{{"x", Tensor::of(dtype, {1, 1}, {x})},
+                           {"b", Tensor::of(dtype, {1}, {bias})}};
+    return compile(graph).run(inputs).at("y").at(0);
+  };
+  EXPECT_EQ(run(DType::f16, 300, -60000), INFINITY);
+  EXPECT_EQ(run(DType::bf16, 17, -288), 0);  // 289 is not one of its numbers
+}
+
+TEST(HostGroups, ChannelsOfHalvesStayInnermost) {
+  const auto half = [](const Shape& shape, double step) {
+    return rounded(waves(shape, step), DType::f16);
+  };
+  Graph graph;
+  const Value x = graph.input("x", f16({"n", 3, 15, 17}));
+  const Value first = relu(conv(x, graph.weight("w0", half({20, 3, 3, 3}, 0.3)),
+                                graph.weight("b0", half({20}, 0.4)), padded()));
+  const Value deep =
+      clip(conv(first, graph.weight("w1", half({20, 1, 3, 3}, 0.7)), {}, padded(20)), 0, 6);
+  const Value sum = conv(deep, graph.weight("w2", half({20, 20, 1, 1}, 0.2))) + first;
+  graph.output("y", max_pool(sum * graph.input("scale", f16({"n", 20, 1, 1})), {2, 2}).values);
+  EXPECT_EQ(steps_of(graph), "conv(relu), conv(clip), conv(add + mul), max_pool, copy");
+  for (const int64_t n : {1, 2}) {
+    const TensorMap inputs{{"x", half({n, 3, 15, 17}, 0.11)}, {"scale", half({n, 20, 1, 1}, 0.3)}};
+    const Tensor got = compile(graph).run(inputs).at("y"),
+                 expected = compile(graph, {.optimise = false}).run(inputs).at("y");
+    for (int64_t i = 0; i < got.count(); ++i)
+      ASSERT_NEAR(got.at(i), expected.at(i), 4e-3 * (1 + std::fabs(expected.at(i)))) << i;
+  }
+}
+
 }  // namespace
 }  // namespace rlx

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "rlx/backend/cpu/packed_weights.h"
+#include "rlx/backend/cpu/wide_memory.h"
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
 #include "rlx/vector/block_bytes.h"
@@ -57,6 +58,7 @@ struct CpuEngine {
         sequence(vector::sequence(isa)) {}
 
   mutable vector::Team team;
+  mutable WideMemory wide;
   const std::shared_ptr<PackedWeights> packed;
   const vector::Elementwise elementwise;
   const vector::Rows rows;
@@ -96,6 +98,17 @@ inline std::unique_ptr<image::CallKernel> make_kernel(
   };
   return std::make_unique<Kernel>(std::move(run));
 }
+
+inline std::optional<vector::Element> half_of(DType dtype) {
+  if (dtype == DType::f16) return vector::Element::f16;
+  if (dtype == DType::bf16) return vector::Element::bf16;
+  return std::nullopt;
+}
+inline bool is_f32_or_half(const image::Argument& x) {
+  return !x.present || x.tensor.dtype() == DType::f32 || half_of(x.tensor.dtype());
+}
+// The same numbers as f32: itself where it is that, and lies where it can be read so.
+Tensor as_f32(const Tensor& x, const CpuEngine& engine);
 
 inline bool is_f32(const image::Argument& x) {
   return !x.present || x.tensor.dtype() == DType::f32;

@@ -84,12 +84,6 @@ struct FromType {
 };
 Convert conversion(DType from, DType to) { return of_dtype<FromType>(from, to); }
 
-std::optional<vector::Element> half_of(DType dtype) {
-  if (dtype == DType::f16) return vector::Element::f16;
-  if (dtype == DType::bf16) return vector::Element::bf16;
-  return std::nullopt;
-}
-
 bool run_cast(const CpuEngine& engine, image::CallSite& site) {
   const image::Argument& x = site.inputs[0];
   Tensor& y = site.results[0];

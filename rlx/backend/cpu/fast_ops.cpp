@@ -304,10 +304,11 @@ image::Implementations fast_implementations(CpuEnginePtr engine,
          .reads_views = true,
          .prepare =
              [make = entry.make, engine, ops](const image::Call& call, const image::Image& image) {
-               return make(call, image, engine,
-                           call.tile.empty()
-                               ? nullptr
-                               : std::make_unique<TileProgram>(call.tile, *ops, engine));
+               Kernel kernel =
+                   make(call, image, engine,
+                        call.tile.empty() ? nullptr
+                                          : std::make_unique<TileProgram>(call.tile, *ops, engine));
+               return widening(std::move(kernel), call, image, engine, true);
              },
          .finishes = true,
          .stores = entry.channels_last});
@@ -325,9 +326,9 @@ image::Implementations fast_implementations(CpuEnginePtr engine,
            return convolution(call, image, engine);
          }});
   for (auto& [op, list] : table) {
-    if (op == image::kElements) continue;
     const size_t ours = list.size();
-    for (size_t i = 0; i < ours; ++i) list.push_back(widened(list[i], engine));
+    for (size_t i = 0; i < ours; ++i)
+      if (!list[i].finishes) list.push_back(widened(list[i], engine));
   }
   return table;
 }

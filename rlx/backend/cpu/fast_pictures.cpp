@@ -68,7 +68,7 @@ class PictureConvolution : public image::CallKernel {
     Tensor& result = site.results[0];
     const Shape& shape = site.stored.empty() ? result.shape() : site.stored[0].shape;
     const size_t axes = x.shape.size() - 2;
-    if (x.shape.size() < 3 || axes > 2 || !is_f32(x) || !is_f32(w) || w.is_view ||
+    if (x.shape.size() < 3 || axes > 2 || !is_f32(x) || !is_f32_or_half(w) || w.is_view ||
         result.dtype() != DType::f32 || (bias && (!is_f32(*bias) || bias->is_view)))
       return false;
     if (!window_) window_ = window_of(attrs_, axes);
@@ -149,10 +149,11 @@ class PictureConvolution : public image::CallKernel {
                                      size.windows.x.window};
     return packed_.get(*engine_, w.tensor, options_.keeps_weights, order,
                        functions.packed_size(size), [&](float* to) {
-                         engine_->team.run(functions.panels(size), 4,
-                                           [&](int64_t begin, int64_t end) {
-                                             functions.pack(size, floats_of(w), {begin, end}, to);
-                                           });
+                         const Tensor tensor = as_f32(w.tensor, *engine_);
+                         engine_->team.run(
+                             functions.panels(size), 4, [&](int64_t begin, int64_t end) {
+                               functions.pack(size, tensor.data<float>().data(), {begin, end}, to);
+                             });
                        });
   }
 
@@ -176,7 +177,7 @@ class PictureTransposed : public image::CallKernel {
     const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
     Tensor& result = site.results[0];
     const Shape& shape = site.stored.empty() ? result.shape() : site.stored[0].shape;
-    if (x.shape.size() != 4 || !is_f32(x) || !is_f32(w) || w.is_view ||
+    if (x.shape.size() != 4 || !is_f32(x) || !is_f32_or_half(w) || w.is_view ||
         result.dtype() != DType::f32 || (bias && (!is_f32(*bias) || bias->is_view)))
       return false;
     if (!window_) window_ = window_of(attrs_, 2);
@@ -194,9 +195,10 @@ class PictureTransposed : public image::CallKernel {
     const vector::Gemm& gemm = engine_->gemm;
     const int64_t size = gemm.packed_size(inputs, outputs), panels = gemm.panels(outputs);
     const auto pack = [&](float* made) {
+      const Tensor tensor = as_f32(w.tensor, *engine_);
       for (int64_t tap = 0; tap < taps; ++tap)
-        gemm.pack({floats_of(w) + tap, outputs * taps, taps}, inputs, outputs, {0, panels},
-                  made + tap * size);
+        gemm.pack({tensor.data<float>().data() + tap, outputs * taps, taps}, inputs, outputs,
+                  {0, panels}, made + tap * size);
     };
     const float* packed =
         packed_.get(*engine_, w.tensor, options_.keeps_weights,

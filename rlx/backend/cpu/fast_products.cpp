@@ -44,9 +44,10 @@ class ProductKernel : public image::CallKernel {
     const Argument &a = site.inputs[0], &b = site.inputs[1];
     const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
     Tensor& result = site.results[0];
-    if (!is_f32(a) || !is_f32(b) || (bias && (!is_f32(*bias) || bias->is_view)) ||
-        result.dtype() != DType::f32 || a.shape.size() < 2 || b.shape.size() < 2 ||
-        !has_few_axes(a) || !has_few_axes(b))
+    const bool is_half = b.present && half_of(b.tensor.dtype()), one_b = is_one(b);
+    if (!is_f32(a) || !(is_half ? one_b && options_.keeps_b : is_f32(b)) ||
+        (bias && (!is_f32(*bias) || bias->is_view)) || result.dtype() != DType::f32 ||
+        a.shape.size() < 2 || b.shape.size() < 2 || !has_few_axes(a) || !has_few_axes(b))
       return false;
     if (tile_ && !tile_->place(site, result.shape().size() - 1)) return false;
     // An activation is of the sums alone, before what the tile adds.
@@ -71,13 +72,11 @@ class ProductKernel : public image::CallKernel {
         .c_row = result.shape().back(),
         .start = start.data,
         .start_row = start.row};
-    const bool one_b =
-        b.shape.size() == 2 || count(b.shape) == b.shape[b_last] * b.shape[b_last - 1];
     if (one_b && matrices > 1 && rows_run_on(a, a_strides, a_row)) {
       product.rows *= matrices;
       matrices = 1;
     }
-    if (one_b && options_.keeps_b && product.rows >= engine_->gemm.tile_rows)
+    if (one_b && options_.keeps_b && (is_half || product.rows >= engine_->gemm.tile_rows))
       product.b.data = product.packed_b = packed(b, product);  // the former is not read
     else
       product.b.data = readable(b);
@@ -120,6 +119,10 @@ class ProductKernel : public image::CallKernel {
   }
 
  private:
+  static bool is_one(const Argument& b) {
+    const size_t axes = b.shape.size();
+    return axes == 2 || (axes > 2 && count(b.shape) == b.shape[axes - 1] * b.shape[axes - 2]);
+  }
   // The batch of a is more rows of one matrix.
   static bool rows_run_on(const Argument& a, const Steps& strides, size_t row) {
     if (row + 2 != a.shape.size()) return false;  // transposed
@@ -156,7 +159,7 @@ class ProductKernel : public image::CallKernel {
     mark_ = {};
     engine_->packed->get(
         b.tensor, order, gemm.packed_size(product.inner, product.columns), packed_, [&](float* to) {
-          const Tensor tensor = b.tensor.aligned();
+          const Tensor tensor = as_f32(b.tensor, *engine_);
           vector::Matrix from = product.b;
           from.data = floats_in(tensor, b);
           engine_->team.run(gemm.panels(product.columns), 4, [&](int64_t begin, int64_t end) {

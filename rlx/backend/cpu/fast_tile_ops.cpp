@@ -79,6 +79,8 @@ struct TileEntry {
   TileOp::Known known = TileOp::Known::nothing;
   bool (*accepts)(const TileArguments&) = nullptr;
 };
+// Their results are numbers that an operand has, or its dtype has as well.
+constexpr std::string_view kExactOps[] = {"abs", "max", "min", "neg", "relu"};
 
 constexpr TileEntry kTileOps[] = {
     {"abs", tile_unary<&Elementwise::abs>},
@@ -129,6 +131,8 @@ TileOps tile_ops(const image::Implementations& others) {
     op.run_on_sums = entry.run_on_sums;
     op.known = entry.known;
     op.accepts = entry.accepts;
+    op.is_exact =
+        std::find(std::begin(kExactOps), std::end(kExactOps), entry.op) != std::end(kExactOps);
   }
   return ops;
 }

@@ -12,15 +12,21 @@ int64_t length_of(size_t slots) {
   return std::clamp<int64_t>(kScratch / static_cast<int64_t>(slots), 16, kLongest);
 }
 
+bool is_f32_in_tiles(DType dtype) { return dtype == DType::f32 || half_of(dtype); }
+
 std::array<std::byte, sizeof(float)> bits_of(double number, DType dtype) {
   std::array<std::byte, sizeof(float)> bits = {};
   const auto put = [&](auto value) { std::memcpy(bits.data(), &value, sizeof value); };
   const double whole = number == number ? std::clamp<double>(number, INT32_MIN, INT32_MAX) : 0;
   const auto integer = static_cast<int32_t>(whole);
-  if (dtype == DType::f32) put(static_cast<float>(number));
+  if (is_f32_in_tiles(dtype)) put(static_cast<float>(number));
   if (dtype == DType::i32) put(integer);
   if (dtype == DType::i8 || dtype == DType::u8) put(static_cast<uint8_t>(integer));
   return bits;
+}
+
+bool may_lie_as(DType memory, DType dtype) {
+  return memory == dtype || (memory == DType::f32 && half_of(dtype));
 }
 
 // Elements `from_step` and `to_step` apart; a step of 0 reads one again and again.
@@ -38,6 +44,9 @@ void copy_strided(const std::byte* from, int64_t from_step, std::byte* to, int64
     std::memmove(to, from, static_cast<size_t>(count * width));
   else if (width == 1)
     copy_each(from, from_step, to, to_step, count);
+  else if (width == 2)
+    copy_each(reinterpret_cast<const uint16_t*>(from), from_step, reinterpret_cast<uint16_t*>(to),
+              to_step, count);
   else
     copy_each(reinterpret_cast<const float*>(from), from_step, reinterpret_cast<float*>(to),
               to_step, count);
@@ -80,14 +89,17 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
   results_.resize(stores_.size());
   has_op_ = tile.has_anchor();
   if (has_op_) find_sum();
+  find_roundings();
   make_slots();
 }
 
 TileArguments TileProgram::arguments_of(const Instruction& each) const {
   TileArguments arguments{
       .operands = each.operands.size(), .params = each.params.data(), .dtype = each.dtype};
+  const auto in_tiles = [](DType dtype) { return is_f32_in_tiles(dtype) ? DType::f32 : dtype; };
+  arguments.dtype = in_tiles(each.dtype);
   for (size_t k = 0; k < each.operands.size(); ++k)
-    arguments.dtypes[k] = code_[static_cast<size_t>(each.operands[k])].dtype;
+    arguments.dtypes[k] = in_tiles(code_[static_cast<size_t>(each.operands[k])].dtype);
   return arguments;
 }
 
@@ -96,7 +108,7 @@ void TileProgram::check(const Instruction& each, const std::string& name) const 
   const TileArguments arguments = arguments_of(each);
   const auto end = arguments.dtypes.begin() + static_cast<int64_t>(arguments.operands);
   const bool floats =
-      each.dtype == DType::f32 &&
+      arguments.dtype == DType::f32 &&
       std::all_of(arguments.dtypes.begin(), end, [](DType dtype) { return dtype == DType::f32; });
   if (each.op.accepts ? !each.op.accepts(arguments) : !floats)
     fail(ErrorKind::unsupported, "there is no implementation of '", name,
@@ -126,7 +138,26 @@ void TileProgram::find_sum() {
   if (reader < 0 || code_[static_cast<size_t>(reader)].op.known != TileOp::Known::sum) return;
   const std::vector<int32_t>& operands = code_[static_cast<size_t>(reader)].operands;
   const auto other = static_cast<size_t>(operands[0] == 0 ? operands[1] : operands[0]);
-  if (code_[other].kind == Instruction::Kind::memory) sum_ = reader;
+  // Sums of what is narrower than f32 are rounded before anything is added.
+  const bool rounds = half_of(code_[0].dtype) || half_of(code_[other].dtype);
+  if (code_[other].kind == Instruction::Kind::memory && !rounds) sum_ = reader;
+}
+
+// What is only stored is rounded there.
+void TileProgram::find_roundings() {
+  std::vector<bool> is_read(code_.size());
+  for (const Instruction& each : code_)
+    for (const int32_t operand : each.operands) is_read[static_cast<size_t>(operand)] = true;
+  for (size_t i = 0; i < code_.size(); ++i) {
+    Instruction& each = code_[i];
+    const bool is_source = each.kind == Instruction::Kind::memory && inputs_[each.place] >= 0;
+    if (!half_of(each.dtype) || is_source || each.kind == Instruction::Kind::number) continue;
+    const bool exact =
+        each.op.is_exact && std::all_of(each.operands.begin(), each.operands.end(), [&](int32_t x) {
+          return code_[static_cast<size_t>(x)].dtype == each.dtype;
+        });
+    each.rounds = is_read[i] && !exact;
+  }
 }
 
 TileProgram::Start TileProgram::take_start() {
@@ -196,8 +227,9 @@ bool TileProgram::place(const image::CallSite& site, size_t axis) {
   std::array<Strides, image::Tile::kMostResults> stored = {};
   for (size_t r = 0; r < results_.size(); ++r) {
     Tensor& result = const_cast<Tensor&>(site.results[r]);
-    if (result.dtype() != code_[static_cast<size_t>(stores_[r])].dtype) return false;
+    if (!may_lie_as(result.dtype(), code_[static_cast<size_t>(stores_[r])].dtype)) return false;
     results_[r].width = bytes_of(result.dtype());
+    results_[r].half = half_of(result.dtype());
     results_[r].data = result.count() == 0 ? nullptr : result.mutable_bytes().data();
     stored[r] = strided ? given(site.stored[r].strides) : row_major();
   }
@@ -213,13 +245,15 @@ bool TileProgram::place(const image::CallSite& site, size_t axis) {
   for (const Instruction& each : code_) {
     if (each.kind != Instruction::Kind::memory) continue;
     Moves& moves = moves_[each.place];
-    moves.width = bytes_of(each.dtype);
     if (inputs_[each.place] < 0) {
+      moves.width = bytes_of(is_f32_in_tiles(each.dtype) ? DType::f32 : each.dtype);
       moves.data = results_[0].data;
       continue;
     }
     const image::Argument& x = site.inputs[static_cast<size_t>(inputs_[each.place])];
-    if (!x.present || x.tensor.dtype() != each.dtype || x.shape != shape) return false;
+    if (!x.present || !may_lie_as(x.tensor.dtype(), each.dtype) || x.shape != shape) return false;
+    moves.width = bytes_of(x.tensor.dtype());
+    moves.half = half_of(x.tensor.dtype());
     moves.data = const_cast<std::byte*>(x.tensor.count() == 0 ? nullptr : bytes_of(x));
   }
   // Steps of everything that moves along an axis of the results.
@@ -274,6 +308,7 @@ bool TileProgram::is_contiguous(const Moves& moves, const Piece& piece) const {
 
 TileProgram::Register TileProgram::read(const Moves& from, const Instruction& each,
                                         const Piece& piece, std::byte* buffer) const {
+  if (from.half) return read_half(from, piece, buffer);
   const auto& [rows, columns] = piece;
   if (!each.copied) {
     const std::byte* all = first(from, rows.begin, columns.begin);
@@ -285,6 +320,67 @@ TileProgram::Register TileProgram::read(const Moves& from, const Instruction& ea
   for (int64_t row = rows.begin; row < rows.end; ++row, to += columns.count() * from.width)
     copy_strided(first(from, row, columns.begin), from.column, to, 1, columns.count(), from.width);
   return {buffer, 1};
+}
+
+TileProgram::Register TileProgram::read_half(const Moves& from, const Piece& piece,
+                                             std::byte* buffer) const {
+  const auto& [rows, columns] = piece;
+  const auto widen = [&](const void* x, float* to, int64_t count) {
+    engine_->elementwise.widen(*from.half, x, to, count);
+  };
+  auto* to = reinterpret_cast<float*>(buffer);
+  const std::byte* all = first(from, rows.begin, columns.begin);
+  const bool one_row = rows.count() == 1 || loops_ == 0 || (loops_ == 1 && from.loops[0] == 0);
+  if (from.column == 0 && one_row) {
+    widen(all, to, 1);
+    return {buffer, 0};
+  }
+  if (is_contiguous(from, piece)) {
+    widen(all, to, rows.count() * columns.count());
+    return {buffer, 1};
+  }
+  std::array<uint16_t, kLongest> gathered;
+  for (int64_t row = rows.begin; row < rows.end; ++row, to += columns.count()) {
+    const std::byte* x = first(from, row, columns.begin);
+    if (from.column != 1) {
+      copy_each(reinterpret_cast<const uint16_t*>(x), from.column, gathered.data(), 1,
+                columns.count());
+      x = reinterpret_cast<const std::byte*>(gathered.data());
+    }
+    widen(x, to, columns.count());
+  }
+  return {buffer, 1};
+}
+
+TileProgram::Register TileProgram::rounded(const Instruction& each, const Register& x,
+                                           std::byte* buffer, int64_t count) const {
+  const vector::Element half = *half_of(each.dtype);
+  std::array<uint16_t, kLongest> narrow;
+  const int64_t elements = x.step == 0 ? 1 : count;
+  engine_->elementwise.narrow(reinterpret_cast<const float*>(x.data), half, narrow.data(),
+                              elements);
+  engine_->elementwise.widen(half, narrow.data(), reinterpret_cast<float*>(buffer), elements);
+  return {buffer, x.step};
+}
+
+void TileProgram::write_half(const Moves& to, const Register& from, const Piece& piece) const {
+  const auto& [rows, columns] = piece;
+  const auto* x = reinterpret_cast<const float*>(from.data);
+  const auto narrow = [&](void* y, int64_t count) {
+    engine_->elementwise.narrow(x, *to.half, y, count);
+  };
+  if (from.step == 1 && is_contiguous(to, piece))
+    return narrow(first(to, rows.begin, columns.begin), rows.count() * columns.count());
+  std::array<uint16_t, kLongest> narrowed;
+  for (int64_t row = rows.begin; row < rows.end; ++row, x += from.step * columns.count()) {
+    auto* y = reinterpret_cast<uint16_t*>(first(to, row, columns.begin));
+    if (from.step == 1 && to.column == 1) {
+      narrow(y, columns.count());
+      continue;
+    }
+    narrow(narrowed.data(), from.step == 0 ? 1 : columns.count());
+    copy_each(narrowed.data(), from.step, y, to.column, columns.count());
+  }
 }
 
 TileProgram::Register TileProgram::read_block(const TileBlock& block, int64_t width,
@@ -303,6 +399,7 @@ TileProgram::Register TileProgram::read_block(const TileBlock& block, int64_t wi
 }
 
 void TileProgram::write(const Moves& to, const Register& from, const Piece& piece) const {
+  if (to.half) return write_half(to, from, piece);
   const auto& [rows, columns] = piece;
   const std::byte* x = from.data;
   for (int64_t row = rows.begin; row < rows.end; ++row) {
@@ -356,6 +453,7 @@ void TileProgram::run_piece(const Piece& piece, const Piece& whole, const TileBl
                        : block.data && inputs_[each.place] < 0
                            ? read_block(block, moves_[each.place].width, piece, whole, buffer)
                            : read(moves_[each.place], each, piece, buffer);
+        if (each.rounds) registers[i] = rounded(each, registers[i], buffer, count);
         break;
       case Instruction::Kind::compute: {
         if (each.passes_on) {
@@ -363,9 +461,10 @@ void TileProgram::run_piece(const Piece& piece, const Piece& whole, const TileBl
           break;
         }
         const bool is_last = stores_last_ && i + 1 == code_.size();
-        const bool direct = is_last && is_contiguous(results_[0], piece);
+        const bool direct = is_last && !results_[0].half && is_contiguous(results_[0], piece);
         std::byte* y = direct ? first(results_[0], rows.begin, columns.begin) : buffer;
         registers[i] = compute(each, registers.data(), y, count);
+        if (each.rounds) registers[i] = rounded(each, registers[i], y, count);
         if (direct && registers[i].step == 1) return;
       }
     }

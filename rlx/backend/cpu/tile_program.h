@@ -5,6 +5,7 @@
 #include <array>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct TileOp {
   image::Scalar scalar = nullptr;
   enum class Known : uint8_t { nothing, sum, relu, clip } known = Known::nothing;
   bool (*accepts)(const TileArguments& dtypes) = nullptr;  // null: f32 alone
+  bool is_exact = false;  // of operands of one dtype its results need no rounding to it
 };
 using TileOps = std::map<std::string, TileOp, std::less<>>;
 
@@ -51,7 +53,8 @@ class TileProgram {
 
   // Finds where a site's operands and results lie. The columns are the elements along `axis` of the
   // results, the rows all others, in the order of memory. Without an axis the columns are as many
-  // as can be. False where there are too many axes or something is not f32.
+  // as can be. False where there are too many axes or a dtype is not its register's. What is
+  // narrower than f32 may lie in memory as it is, or as f32; an op leaves its result as f32.
   static constexpr size_t kNoAxis = SIZE_MAX;
   bool place(const image::CallSite& site, size_t axis = kNoAxis);
   int64_t rows() const { return rows_; }
@@ -82,7 +85,8 @@ class TileProgram {
   // How far an operand moves; the loops of the rows, the innermost last.
   struct Moves {
     std::byte* data = nullptr;
-    int64_t width = sizeof(float);  // of an element, in bytes
+    int64_t width = sizeof(float);             // of an element, in bytes
+    std::optional<vector::Element> half = {};  // what it is in memory, where that is not f32
     int64_t column = 0;
     std::array<int64_t, kMostLoops> loops = {};
   };
@@ -97,6 +101,7 @@ class TileProgram {
     size_t slot = 0;         // where its tile is kept
     bool passes_on = false;  // the op has begun its sums with the other operand
     bool copied = false;     // of memory: its place is written before the tile is done
+    bool rounds = false;     // to a dtype narrower than f32, which its tile holds the numbers of
   };
   struct Register {
     const std::byte* data = nullptr;
@@ -108,6 +113,7 @@ class TileProgram {
 
   void find_sum();
   int32_t only_reader(int32_t value) const;
+  void find_roundings();
   void make_slots();
   void check(const Instruction& each, const std::string& name) const;
   // By instruction: rows laid out before.
@@ -124,6 +130,10 @@ class TileProgram {
                 std::byte* buffer) const;
   static Register read_block(const TileBlock& block, int64_t width, const Piece& piece,
                              const Piece& whole, std::byte* buffer);
+  Register read_half(const Moves& from, const Piece& piece, std::byte* buffer) const;
+  Register rounded(const Instruction& each, const Register& x, std::byte* buffer,
+                   int64_t count) const;
+  void write_half(const Moves& to, const Register& from, const Piece& piece) const;
   void write(const Moves& to, const Register& from, const Piece& piece) const;
   bool is_contiguous(const Moves& moves, const Piece& piece) const;
   int64_t offset(const Moves& moves, int64_t row) const;

@@ -1,0 +1,41 @@
+// Memory in which calls hold as f32 what the graph holds as f16 or bf16, while they run. Calls of a
+// program run one after the other and share it.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <vector>
+
+#include "rlx/tensor/tensor.h"
+
+namespace rlx::detail {
+
+// In sizes of powers of two, each of which is a stack: the same requests in the same order, given
+// back in the opposite one, get what they got before, so that a run makes nothing anew.
+class WideMemory {
+ public:
+  // A tensor of at least so many f32.
+  Tensor take(int64_t floats) {
+    size_t size = kLeast;
+    while (size < kSizes && (int64_t{1} << size) < floats) ++size;
+    const std::lock_guard lock(mutex_);
+    std::vector<Tensor>& free = free_[size];
+    if (free.empty()) return Tensor(DType::f32, {int64_t{1} << size});
+    Tensor taken = std::move(free.back());
+    free.pop_back();
+    return taken;
+  }
+  void give(Tensor tensor) {
+    size_t size = kLeast;
+    while ((int64_t{1} << size) < tensor.count()) ++size;
+    const std::lock_guard lock(mutex_);
+    free_[size].push_back(std::move(tensor));
+  }
+
+ private:
+  static constexpr size_t kLeast = 10, kSizes = 48;  // in bits
+  std::mutex mutex_;
+  std::array<std::vector<Tensor>, kSizes + 1> free_;
+};
+
+}  // namespace rlx::detail
