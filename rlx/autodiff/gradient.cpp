@@ -72,16 +72,35 @@ Values sweep(const Values& ys, const Values& seeds, const Values& xs) {
 }  // namespace
 
 Values gradient(Value y, const Values& xs, Value seed) {
-  require(y.present(), "gradient: there is no value to take it of");
+  return gradient(Values{y}, xs, Values{seed});
+}
+
+Values gradient(const Values& ys, const Values& xs, const Values& seeds) {
+  require(!ys.empty(), "gradient: there is no value to take it of");
+  require(seeds.empty() || seeds.size() == ys.size(), "gradient: there are ", seeds.size(),
+          " seeds for ", ys.size(), " values");
+  // Which one, where there are several.
+  const auto number = [&](size_t i) { return ys.size() > 1 ? text(' ', i) : ""; };
+  for (size_t i = 0; i < ys.size(); ++i) {
+    require(ys[i].present(), "gradient: there is no value", number(i), " to take it of");
+    require(ys[i].graph == ys[0].graph, "gradient: value", number(i), " is of another graph");
+    require(is_float(ys[i].dtype()), "gradient: of", number(i), ' ', ys[i].type(),
+            ", which is not a float");
+  }
   for (size_t i = 0; i < xs.size(); ++i)
-    require(xs[i].present() && xs[i].graph == y.graph, "gradient: with respect to value ", i,
+    require(xs[i].present() && xs[i].graph == ys[0].graph, "gradient: with respect to value ", i,
             ", which is ", xs[i].present() ? "of another graph" : "absent");
-  require(is_float(y.dtype()), "gradient: of ", y.type(), ", which is not a float");
-  if (!seed.present()) seed = expand(scalar(y, 1), y.shape());
-  require(seed.graph == y.graph, "gradient: the seed is of another graph");
-  require(seed.type() == y.type(), "gradient: the seed is ", seed.type(), ", it must be like ",
-          y.type());
-  return sweep({y}, {seed}, xs);
+  Values all;
+  for (size_t i = 0; i < ys.size(); ++i) {
+    const Value& y = ys[i];
+    Value seed = seeds.empty() ? Value{} : seeds[i];
+    if (!seed.present()) seed = expand(scalar(y, 1), y.shape());
+    require(seed.graph == y.graph, "gradient: the seed", number(i), " is of another graph");
+    require(seed.type() == y.type(), "gradient: the seed", number(i), " is ", seed.type(),
+            ", it must be like ", y.type());
+    all.push_back(seed);
+  }
+  return sweep(ys, all, xs);
 }
 
 }  // namespace rlx

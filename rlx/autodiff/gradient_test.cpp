@@ -30,5 +30,28 @@ TEST(Gradient, OfWhatIsNotOneGraphIsRefused) {
             "gradient: the seed is of another graph");
 }
 
+TEST(Gradient, SeedsThatAreNotThoseOfTheOutputsAreRefused) {
+  Graph graph, other;
+  const Value x = graph.input("x", f32({2})), y = exp(x), z = sum(x);
+  EXPECT_EQ(error_of([&] {
+              gradient({y, z}, {x}, {y});
+            }),
+            "gradient: there are 1 seeds for 2 values");
+  EXPECT_EQ(error_of([&] {
+              gradient({y, z}, {x}, {y, y});
+            }),
+            "gradient: the seed 1 is f32[2], it must be like f32[]");
+  EXPECT_EQ(error_of([&] {
+              gradient({y, other.input("x", f32({2}))}, {x});
+            }),
+            "gradient: value 1 is of another graph");
+  EXPECT_EQ(error_of([&] {
+              gradient({y, cast(x, DType::i32)}, {x});
+            }),
+            "gradient: of 1 i32[2], which is not a float");
+  EXPECT_EQ(error_of([&] { gradient(Values{}, {x}); }),
+            "gradient: there is no value to take it of");
+}
+
 }  // namespace
 }  // namespace rlx
