@@ -2,13 +2,17 @@
 
 #include <algorithm>
 
+#include "rlx/base/clock.h"
 #include "rlx/base/file.h"
 #include "rlx/cli/explanation.h"
 #include "rlx/cli/load_graph.h"
 #include "rlx/cli/pages.h"
 #include "rlx/cli/table.h"
+#include "rlx/compile/build_image.h"
 #include "rlx/ir/text.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/passes/match.h"
+#include "rlx/runtime/internals.h"
 
 namespace rlx::cli {
 namespace {
@@ -17,7 +21,7 @@ struct ExplainFlags {
   std::string file, device = "cpu", html_file;
   InputOptions inputs;
   std::vector<std::string> disabled_passes;
-  bool text = false, verbose = false, steps = true;
+  bool text = false, verbose = false, steps = true, times = false;
 };
 
 // How many nodes compute something at every run, by op; those of bodies too.
@@ -123,6 +127,30 @@ void print_totals(const Explanation& found, Context& context) {
                 << "=NUMBER\n";
 }
 
+// Once more, as a user compiles: without notes of what was nearly found. A device makes pipelines
+// as it prepares, unless it has them already.
+void print_times(const ExplainFlags& flags, const Device& device, Context& context) {
+  auto since = Clock::now();
+  const auto lap = [&] {
+    const double time = microseconds_since(since);
+    since = Clock::now();
+    return time;
+  };
+  const CompileOptions options{.device = device, .disabled_passes = flags.disabled_passes};
+  const Graph graph = load_graph(flags.file);
+  const double import = lap();
+  const Graph after = detail::optimised(graph, options);
+  const double passes = lap();
+  const Image image = detail::image_of(
+      detail::build_image(after, device.traits(), {{options.choices}, options.strict}));
+  const double lowering = lap();
+  const Program program = prepare(device, image, catalog());
+  const double preparing = lap(), all = import + passes + lowering + preparing;
+  context.out << "  ready in " << time_text(all) << ": import " << time_text(import) << ", passes "
+              << time_text(passes) << " (" << short_number(100 * passes / all) << " %), lowering "
+              << time_text(lowering) << ", preparing " << time_text(preparing) << '\n';
+}
+
 void explain_command(const ExplainFlags& flags, Context& context) {
   const Graph graph = load_graph(flags.file);
   const Device device = context.device(flags.device);
@@ -133,6 +161,7 @@ void explain_command(const ExplainFlags& flags, Context& context) {
   print_ops(found, context);
   if (flags.steps) print_steps(found, context);
   print_totals(found, context);
+  if (flags.times) print_times(flags, device, context);
   if (flags.text) context.out << '\n' << print(found.after);
   if (!flags.html_file.empty())
     write_file(flags.html_file,
@@ -166,6 +195,8 @@ void add_explain_command(CLI::App& app, Context& context) {
   command.add_flag("-v,--verbose", flags->verbose,
                    "Show each node that a pass took or brought, and each near miss");
   command.add_flag("!--no-steps", flags->steps, "Do not list the steps");
+  command.add_flag("--times", flags->times,
+                   "Prepare it, too, and show what import, passes, lowering and that took");
   command.add_flag("--text", flags->text, "Print the graph as the passes leave it");
   command.footer(
       "Examples:\n"

@@ -1,36 +1,32 @@
 // Nodes whose results reach no output and no state are dropped. Inputs stay: they are the
 // interface.
 
-#include <algorithm>
+#include <numeric>
 
 #include "rlx/passes/passes.h"
 
 namespace rlx {
 namespace {
 
+std::vector<int> live_nodes_of(const Graph& graph) {
+  std::vector<int> order(graph.nodes().size());
+  std::iota(order.begin(), order.end(), 0);
+  return live_of(graph, order);
+}
+
 PassResult run(const Graph& graph) {
-  std::vector<bool> live(graph.nodes().size(), false);
-  for (const GraphOutput& output : graph.outputs()) live[size_t(output.value.node)] = true;
-  for (const StateUpdate& update : graph.updates())
-    live[size_t(update.state.node)] = live[size_t(update.next.node)] = true;
-  for (size_t at = graph.nodes().size(); at-- > 0;) {
-    if (is_input(graph.nodes()[at]) || is_state(graph.nodes()[at])) live[at] = true;
-    if (!live[at]) continue;
-    for (const Value& input : graph.nodes()[at].inputs)
-      if (input.present()) live[size_t(input.node)] = true;
-  }
-  const int64_t dead = std::count(live.begin(), live.end(), false);
+  const std::vector<int> live = live_nodes_of(graph);
+  const size_t dead = graph.nodes().size() - live.size();
   if (dead == 0) return {};
-  return {rebuild(
-              graph, [](const RewriteSite&) { return std::nullopt; }, &live),
-          dead};
+  return {with_nodes(graph.clone(), live), static_cast<int64_t>(dead)};
 }
 
 }  // namespace
 
 Graph alive(Graph graph) {
-  PassResult result = run(graph);
-  return result.graph ? std::move(*result.graph) : std::move(graph);
+  const std::vector<int> live = live_nodes_of(graph);
+  if (live.size() == graph.nodes().size()) return graph;
+  return with_nodes(std::move(graph), live);
 }
 
 const Pass dead_code{"dead-code", "Drops nodes that reach no output.", run};

@@ -284,7 +284,7 @@ void add_groups(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph, NearMisses* misses) {
+int64_t run(Changing& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_scores(all);

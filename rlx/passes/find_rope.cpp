@@ -238,7 +238,7 @@ void add_rest(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph, NearMisses* misses) {
+int64_t run(Changing& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_halves(all);

@@ -129,7 +129,7 @@ Rule slices() {
       }};
 }
 
-PassResult run(const Graph& graph, NearMisses* misses) {
+int64_t run(Changing& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all{gathers(), concats(), slices()};
     for (const char* name : {"sum", "mean", "reduce_max", "reduce_min", "prod"})

@@ -119,7 +119,7 @@ void add_rules(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph, NearMisses* misses) {
+int64_t run(Changing& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_rules(all);

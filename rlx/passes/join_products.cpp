@@ -127,7 +127,7 @@ Graph with_weights_first(const Graph& graph) {
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(),
                         [&](int at) { return from.is_once(graph.value(at)); });
-  return reordered(graph, order);
+  return with_nodes(graph.clone(), order);
 }
 
 // Asked first, since putting weights first makes the graph again.

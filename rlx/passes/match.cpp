@@ -1,6 +1,7 @@
 #include "rlx/passes/match.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "rlx/passes/near_misses.h"
@@ -33,12 +34,56 @@ double Match::number(const Pattern& pattern) const {
 
 namespace {
 
-using Next = std::function<bool(Match&)>;
+// What is to be done with a match so far; it is called while its maker waits.
+class Next {
+ public:
+  template <class Callee, class = std::enable_if_t<!std::is_same_v<Callee, Next>>>
+  Next(const Callee& callee)  // NOLINT(google-explicit-constructor)
+      : callee_(&callee),
+        call_([](const void* object) { return (*static_cast<const Callee*>(object))(); }) {}
+  bool operator()() const { return call_(callee_); }
+
+ private:
+  const void* callee_;
+  bool (*call_)(const void* callee);
+};
 
 // A value with its power in a product, or its sign in a sum.
 struct Leaf {
-  Value value;
-  double times;
+  Value value = {};
+  double times = 1;
+};
+
+// A few leaves, without memory of their own: they are copied at every turn of a search.
+class Leaves {
+ public:
+  static constexpr size_t kMost = 16;
+  size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Leaf* begin() { return leaves_.data(); }
+  Leaf* end() { return leaves_.data() + size_; }
+  const Leaf& operator[](size_t i) const { return leaves_[i]; }
+  void add(const Leaf& leaf) { leaves_[size_++] = leaf; }
+  Leaf take_last() { return leaves_[--size_]; }
+
+ private:
+  std::array<Leaf, kMost> leaves_;
+  size_t size_ = 0;
+};
+
+// What a leaf is the product or sum of; none where it is neither.
+struct Operands {
+  size_t count = 0;
+  Leaf first = {}, second = {};
+  double sign = 1;
+};
+
+// A product or sum, taken apart: `open` may be taken further, `leaves` stay.
+struct Unfolded {
+  Leaves open, leaves;
+  double number = 0;
+  size_t kept = 0;   // how many leaves there were before equal ones became one
+  size_t nodes = 0;  // that were taken apart
 };
 
 bool is_whole(double number) { return number == std::floor(number); }
@@ -49,81 +94,91 @@ struct Furthest {
   std::string reason;
 };
 
-// Tries every way in which a pattern may fit; the first that the rest accepts, too, is taken.
+// Tries every way in which a pattern may fit; the first that the rest accepts, too, is taken. There
+// is one match, which grows as the search goes on and shrinks where it goes back.
 class Search {
  public:
-  Search(const MatchGraph& graph, Furthest* furthest) : graph_(graph), furthest_(furthest) {}
+  Search(const MatchGraph& graph, Furthest* furthest, Match& match)
+      : graph_(graph), furthest_(furthest), match_(match) {}
 
-  bool fits(const Pattern& pattern, Value value, Match& match, const Next& next) const {
+  bool fits(const Pattern& pattern, Value value, const Next& next) {
     const Part& part = *pattern.part();
-    if (const Value* bound = find_part(match.values, pattern))
-      return *bound == value ? next(match) : miss(match, [&] {
+    if (const Value* bound = find_part(match_.values, pattern))
+      return *bound == value ? next() : miss([&] {
         return text(describe(value.producer()), " should be ", describe(bound->producer()),
                     " again");
       });
-    // Before anything is copied: most are told apart by their ops.
+    // Before anything is noted: most are told apart by their ops.
     if (part.kind == Kind::op && !is_of_op(part, value))
-      return miss(match,
-                  [&] { return text(describe(value.producer()), " should be ", part.op->name); });
-    Match with = match;
-    with.values.emplace_back(&part, value);
+      return miss([&] { return text(describe(value.producer()), " should be ", part.op->name); });
+    const Mark mark = here();
+    match_.values.emplace_back(&part, value);
+    return fits_as(part, value, next) || back_to(mark);
+  }
+
+ private:
+  struct Mark {
+    size_t values, numbers, nodes;
+  };
+  Mark here() const { return {match_.values.size(), match_.numbers.size(), match_.nodes.size()}; }
+  // False, with the match as it was.
+  bool back_to(const Mark& mark) {
+    match_.values.resize(mark.values);
+    match_.numbers.resize(mark.numbers);
+    match_.nodes.resize(mark.nodes);
+    return false;
+  }
+
+  // False, after noting why.
+  template <class Reason>
+  bool miss(const Reason& reason) const {
+    if (furthest_ && match_.nodes.size() > furthest_->found)
+      *furthest_ = {match_.nodes.size(), reason()};
+    return false;
+  }
+
+  bool fits_as(const Part& part, Value value, const Next& next) {
     switch (part.kind) {
       case Kind::once:
         if (!graph_.is_once(value))
-          return miss(match, [&] {
+          return miss([&] {
             return text(describe(value.producer()), " should be of weights and constants alone");
           });
         [[fallthrough]];
       case Kind::any:
         if (part.where_value && !part.where_value(value))
-          return miss(match, [&] {
+          return miss([&] {
             return text(describe(value.producer()), ", ", value.type(), ", is not of the kind");
           });
-        return taken(next, with, match);
+        return next();
       case Kind::number:
-        return fits_number(part, number_of(value), value.dtype(), with, match, next) ||
-               miss(match, [&] {
+        return fits_number(part, number_of(value), value.dtype(), next) || miss([&] {
                  return text(describe(value.producer()), " should be ",
                              part.value ? text("the number ", *part.value) : "a known number");
                });
       case Kind::op:
-        return fits_op(part, value, with, match, next);
+        return fits_op(part, value, next);
       case Kind::either:
       case Kind::maybe:
-        for (const Pattern& each : part.operands)
-          if (fits(each, value, with, [&](Match& found) { return taken(next, found, match); }))
-            return true;
-        return false;
+        return std::any_of(part.operands.begin(), part.operands.end(),
+                           [&](const Pattern& each) { return fits(each, value, next); });
       case Kind::product:
       case Kind::sum:
         break;
     }
-    return unfold(part, {{{value, 1}}, {}, part.kind == Kind::product ? 1.0 : 0.0}, with,
-                  [&](Match& found) { return taken(next, found, match); });
+    Unfolded apart;
+    apart.open.add({value, 1});
+    apart.number = part.kind == Kind::product ? 1.0 : 0.0;
+    return unfold(part, apart, next);
   }
 
- private:
-  // False, after noting why.
-  template <class Reason>
-  bool miss(const Match& match, const Reason& reason) const {
-    if (furthest_ && match.nodes.size() > furthest_->found)
-      *furthest_ = {match.nodes.size(), reason()};
-    return false;
-  }
-
-  static bool taken(const Next& next, Match& found, Match& match) {
-    if (!next(found)) return false;
-    match = std::move(found);
-    return true;
-  }
-
-  static bool fits_number(const Part& part, std::optional<double> number, DType dtype, Match& with,
-                          Match& match, const Next& next) {
+  bool fits_number(const Part& part, std::optional<double> number, DType dtype, const Next& next) {
     if (!number || (part.value && !same_number(*number, *part.value, dtype))) return false;
-    for (const auto& [other, value] : with.numbers)
+    for (const auto& [other, value] : match_.numbers)
       if (other == &part && !same_number(value, *number, dtype)) return false;
-    with.numbers.emplace_back(&part, *number);
-    return taken(next, with, match);
+    const Mark mark = here();
+    match_.numbers.emplace_back(&part, *number);
+    return next() || back_to(mark);
   }
 
   static bool is_of_op(const Part& part, const Value& value) {
@@ -132,141 +187,130 @@ class Search {
            node.inputs.size() >= part.operands.size();
   }
 
-  bool fits_op(const Part& part, Value value, Match& with, Match& match, const Next& next) const {
+  bool fits_op(const Part& part, Value value, const Next& next) {
     const Node& node = value.producer();
     if (part.where_node && !part.where_node(node))
-      return miss(match, [&] { return text(describe(node), " has other attributes or shapes"); });
-    with.nodes.push_back(value.node);
-    const Next end = [&](Match& found) { return taken(next, found, match); };
-    if (operands_fit(part, node, 0, false, with, end)) return true;
-    return part.commutes && operands_fit(part, node, 0, true, with, end);
+      return miss([&] { return text(describe(node), " has other attributes or shapes"); });
+    match_.nodes.push_back(value.node);
+    return operands_fit(part, node, 0, false, next) ||
+           (part.commutes && operands_fit(part, node, 0, true, next));
   }
 
-  bool operands_fit(const Part& part, const Node& node, size_t i, bool swapped, Match& match,
-                    const Next& next) const {
-    if (i == part.operands.size()) return next(match);
+  bool operands_fit(const Part& part, const Node& node, size_t i, bool swapped, const Next& next) {
+    if (i == part.operands.size()) return next();
     const Value operand = node.inputs[swapped && i < 2 ? 1 - i : i];
     if (!operand.present())
       return part.operands[i].part()->kind == Kind::maybe &&
-             operands_fit(part, node, i + 1, swapped, match, next);
-    return fits(part.operands[i], operand, match, [&](Match& found) {
-      return operands_fit(part, node, i + 1, swapped, found, next);
-    });
+             operands_fit(part, node, i + 1, swapped, next);
+    return fits(part.operands[i], operand,
+                [&] { return operands_fit(part, node, i + 1, swapped, next); });
   }
 
-  // A product or sum, taken apart: `open` may be taken further, `leaves` stay.
-  struct Unfolded {
-    std::vector<Leaf> open, leaves;
-    double number;
-    size_t kept = 0;   // how many leaves there were before equal ones became one
-    size_t nodes = 0;  // that were taken apart
-  };
   // As far as the pattern needs. Repeated leaves count each time: of a value that is added to
   // itself again and again there would be more ways than can be tried.
-  bool unfold(const Part& part, Unfolded apart, Match& match, const Next& next) const {
+  bool unfold(const Part& part, Unfolded apart, const Next& next) {
     constexpr size_t kRepeats = 3;     // x * x * x is one factor
     constexpr size_t kMostNodes = 32;  // most have two operands, some one
+    require(part.terms.size() + kRepeats < Leaves::kMost, "a pattern has too many terms");
     if (apart.open.size() + apart.kept > part.terms.size() + kRepeats || apart.nodes > kMostNodes)
       return false;
-    if (apart.open.empty()) return all_fit(part, apart.leaves, apart.number, match, next);
-    const Leaf leaf = apart.open.back();
-    apart.open.pop_back();
+    if (apart.open.empty()) return all_fit(part, apart.leaves, apart.number, next);
+    const Leaf leaf = apart.open.take_last();
     const bool is_product = part.kind == Kind::product;
     if (const auto constant = number_of(leaf.value); constant && is_float(leaf.value.dtype())) {
       is_product ? apart.number *= std::pow(*constant, leaf.times)
                  : apart.number += *constant * leaf.times;
-      return unfold(part, std::move(apart), match, next);
+      return unfold(part, apart, next);
     }
-    double sign = 1;
-    if (const auto parts = operands_of(leaf, is_product, sign)) {
-      Unfolded more = apart;
-      more.open.insert(more.open.end(), parts->begin(), parts->end());
-      more.number *= sign;
-      ++more.nodes;
-      Match with = match;
-      if (std::find(with.nodes.begin(), with.nodes.end(), leaf.value.node) == with.nodes.end())
-        with.nodes.push_back(leaf.value.node);
-      if (unfold(part, std::move(more), with,
-                 [&](Match& found) { return taken(next, found, match); }))
-        return true;
-    }
+    if (unfold_further(part, apart, leaf, next)) return true;
     add_leaf(apart.leaves, leaf);
     ++apart.kept;
-    return unfold(part, std::move(apart), match, next);
+    return unfold(part, apart, next);
   }
 
-  static void add_leaf(std::vector<Leaf>& leaves, const Leaf& leaf) {
+  // With the operands of the leaf instead of the leaf.
+  bool unfold_further(const Part& part, Unfolded apart, const Leaf& leaf, const Next& next) {
+    const Operands operands = operands_of(leaf, part.kind == Kind::product);
+    if (operands.count == 0) return false;
+    apart.open.add(operands.first);
+    if (operands.count > 1) apart.open.add(operands.second);
+    apart.number *= operands.sign;
+    ++apart.nodes;
+    const Mark mark = here();
+    std::vector<int>& nodes = match_.nodes;
+    if (std::find(nodes.begin(), nodes.end(), leaf.value.node) == nodes.end())
+      nodes.push_back(leaf.value.node);
+    return unfold(part, apart, next) || back_to(mark);
+  }
+
+  static void add_leaf(Leaves& leaves, const Leaf& leaf) {
     for (Leaf& other : leaves)
       if (other.value == leaf.value && is_whole(other.times) && is_whole(leaf.times)) {
         other.times += leaf.times;
         return;
       }
-    leaves.push_back(leaf);
+    leaves.add(leaf);
   }
 
-  static std::optional<std::vector<Leaf>> operands_of(const Leaf& leaf, bool is_product,
-                                                      double& sign) {
+  static Operands operands_of(const Leaf& leaf, bool is_product) {
     const Node& node = leaf.value.producer();
     const double times = leaf.times;
     const Values& in = node.inputs;
+    const auto one = [&](double power) { return Operands{1, {in[0], power}}; };
+    const auto two = [&](double sign) {
+      return Operands{2, {in[0], times}, {in[1], sign * times}};
+    };
     if (is_op(node, known_ops().neg)) {
-      if (!is_product) return {{{in[0], -times}}};
-      if (!is_whole(times)) return std::nullopt;
-      if (std::fmod(times, 2) != 0) sign = -1;
-      return {{{in[0], times}}};
+      if (!is_product) return one(-times);
+      if (!is_whole(times)) return {};
+      Operands operands = one(times);
+      if (std::fmod(times, 2) != 0) operands.sign = -1;
+      return operands;
     }
     if (!is_product) {
-      if (is_op(node, known_ops().add)) return {{{in[0], times}, {in[1], times}}};
-      if (is_op(node, known_ops().sub)) return {{{in[0], times}, {in[1], -times}}};
-      return std::nullopt;
+      if (is_op(node, known_ops().add)) return two(1);
+      if (is_op(node, known_ops().sub)) return two(-1);
+      return {};
     }
-    if (!is_float(leaf.value.dtype())) return std::nullopt;
+    if (!is_float(leaf.value.dtype())) return {};
     if (is_whole(times)) {
-      if (is_op(node, known_ops().mul)) return {{{in[0], times}, {in[1], times}}};
-      if (is_op(node, known_ops().div)) return {{{in[0], times}, {in[1], -times}}};
-      if (is_op(node, known_ops().reciprocal)) return {{{in[0], -times}}};
+      if (is_op(node, known_ops().mul)) return two(1);
+      if (is_op(node, known_ops().div)) return two(-1);
+      if (is_op(node, known_ops().reciprocal)) return one(-times);
     }
-    if (std::abs(times) != 1) return std::nullopt;
-    if (is_op(node, known_ops().sqrt)) return {{{in[0], 0.5 * times}}};
-    if (is_op(node, known_ops().rsqrt)) return {{{in[0], -0.5 * times}}};
-    if (!is_op(node, known_ops().pow)) return std::nullopt;
+    if (std::abs(times) != 1) return {};
+    if (is_op(node, known_ops().sqrt)) return one(0.5 * times);
+    if (is_op(node, known_ops().rsqrt)) return one(-0.5 * times);
+    if (!is_op(node, known_ops().pow)) return {};
     const std::optional<double> power = number_of(in[1]);
-    if (!power || !is_whole(2 * *power) || std::abs(*power) > 4) return std::nullopt;
-    return {{{in[0], *power * times}}};
+    if (!power || !is_whole(2 * *power) || std::abs(*power) > 4) return {};
+    return one(*power * times);
   }
 
-  bool all_fit(const Part& part, const std::vector<Leaf>& leaves, double number, Match& match,
-               const Next& next) const {
+  bool all_fit(const Part& part, const Leaves& leaves, double number, const Next& next) {
     // Another number of them says little: any product or sum can be taken apart.
     if (leaves.size() != part.terms.size() || leaves.empty()) return false;
     const DType dtype = leaves[0].value.dtype();
-    const Next end = [&](Match& found) { return taken(next, found, match); };
-    if (!part.open) {
-      if (!same_number(number, part.wanted, dtype))
-        return miss(match, [&] {
-          return text("the number in the ", part.kind == Kind::product ? "product" : "sum", " is ",
-                      number, ", and ", part.wanted, " is wanted");
-        });
-      Match with = match;
-      return leaves_fit(part, leaves, {}, with, end);
-    }
-    Match with = match, out;
-    return fits_number(*part.open->part(), number, dtype, with, out, [](Match&) { return true; }) &&
-           leaves_fit(part, leaves, {}, out, end);
+    if (part.open)
+      return fits_number(*part.open->part(), number, dtype,
+                         [&] { return leaves_fit(part, leaves, 0, 0, next); });
+    if (!same_number(number, part.wanted, dtype))
+      return miss([&] {
+        return text("the number in the ", part.kind == Kind::product ? "product" : "sum", " is ",
+                    number, ", and ", part.wanted, " is wanted");
+      });
+    return leaves_fit(part, leaves, 0, 0, next);
   }
 
-  bool leaves_fit(const Part& part, const std::vector<Leaf>& leaves,
-                  const std::vector<size_t>& used, Match& match, const Next& next) const {
-    const size_t at = used.size();
-    if (at == part.terms.size()) return next(match);
+  // Terms from `at` on, by leaves that are not among `used`, a set of bits.
+  bool leaves_fit(const Part& part, const Leaves& leaves, size_t at, unsigned used,
+                  const Next& next) {
+    if (at == part.terms.size()) return next();
     for (size_t i = 0; i < leaves.size(); ++i) {
-      if (std::find(used.begin(), used.end(), i) != used.end() ||
-          leaves[i].times != part.terms[at].times)
-        continue;
-      std::vector<size_t> more = used;
-      more.push_back(i);
-      if (fits(part.terms[at].pattern, leaves[i].value, match,
-               [&](Match& found) { return leaves_fit(part, leaves, more, found, next); }))
+      const unsigned bit = 1u << i;
+      if ((used & bit) != 0 || leaves[i].times != part.terms[at].times) continue;
+      if (fits(part.terms[at].pattern, leaves[i].value,
+               [&] { return leaves_fit(part, leaves, at + 1, used | bit, next); }))
         return true;
     }
     return false;
@@ -274,9 +318,11 @@ class Search {
 
   const MatchGraph& graph_;
   Furthest* furthest_;
+  Match& match_;
 };
 
-// Told at a glance, since nearly every node is the root of nothing.
+}  // namespace
+
 bool may_be_root(const Pattern& pattern, const OpDef* op) {
   const Part& part = *pattern.part();
   const KnownOps& k = known_ops();
@@ -297,6 +343,8 @@ bool may_be_root(const Pattern& pattern, const OpDef* op) {
       return true;
   }
 }
+
+namespace {
 
 // The nodes that a formula has at least.
 size_t size_of(const Pattern& pattern) {
@@ -330,14 +378,14 @@ std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Valu
   NearMisses* const misses = graph.misses();
   Furthest furthest;
   Match found;
-  const Search search(graph, misses ? &furthest : nullptr);
-  const bool fits = search.fits(pattern, root, found, [&](Match& whole) {
-    const auto outer = std::find_if(whole.nodes.begin(), whole.nodes.end(), [&](int node) {
-      return node != root.node && !graph.is_inner(node, whole.nodes);
+  Search search(graph, misses ? &furthest : nullptr, found);
+  const bool fits = search.fits(pattern, root, [&] {
+    const auto outer = std::find_if(found.nodes.begin(), found.nodes.end(), [&](int node) {
+      return node != root.node && !graph.is_inner(node, found.nodes);
     });
-    if (outer == whole.nodes.end()) return true;
-    if (misses && whole.nodes.size() > furthest.found)
-      furthest = {whole.nodes.size(),
+    if (outer == found.nodes.end()) return true;
+    if (misses && found.nodes.size() > furthest.found)
+      furthest = {found.nodes.size(),
                   text(describe(graph.graph().node(*outer)), " is read elsewhere, too")};
     return false;
   });

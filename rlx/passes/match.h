@@ -100,6 +100,9 @@ class MatchGraph {
   std::vector<std::vector<int>> readers_;
 };
 
+// Told at a glance, since nearly every node is the root of nothing.
+bool may_be_root(const Pattern& pattern, const OpDef* op);
+
 // The pattern with this value as its root, if every inner value is read inside it only.
 std::optional<Match> match(const MatchGraph& graph, const Pattern& pattern, Value root);
 

@@ -1,7 +1,6 @@
 #include "rlx/passes/pass.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "rlx/ir/renaming.h"
 
@@ -51,44 +50,6 @@ bool stays_as_it_is(const Node& node, const Values& inputs) {
          mentions_operands_alone(node);
 }
 
-Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep,
-              const std::vector<int>& order) {
-  Graph to;
-  for (const auto& [name, range] : from.symbols()) to.symbol(name, range.high, range.low);
-  std::vector<Values> moved(from.nodes().size());
-  Renaming renaming;
-  const std::function<Value(const Value&)> moved_to = [&](const Value& value) {
-    return value.present() ? moved[size_t(value.node)][size_t(value.result)] : Value{};
-  };
-  for (const int at : order) {
-    const Node& node = from.node(at);
-    Values& results = moved[size_t(at)];
-    if (keep && !(*keep)[size_t(at)]) {
-      results.resize(node.types.size());
-      continue;
-    }
-    if (is_source(node)) {
-      results = {to.add_source(*node.op, node.types[0], node.attrs, node.name)};
-      renaming.note(node, results);
-      continue;
-    }
-    Values inputs;
-    for (const Value& input : node.inputs) inputs.push_back(moved_to(input));
-    std::optional<Attrs> renamed;
-    if (!renaming.empty()) renamed = renaming(node.attrs);
-    const RewriteSite site{node, at, inputs, renamed ? *renamed : node.attrs, to, moved_to};
-    if (auto better = rewrite(site))
-      results = std::move(*better);
-    else
-      results = copy_node(site, inputs);
-    renaming.note(node, results);
-  }
-  for (const GraphOutput& output : from.outputs()) to.output(output.name, moved_to(output.value));
-  for (const StateUpdate& update : from.updates())
-    to.update(moved_to(update.state), moved_to(update.next));
-  return to;
-}
-
 }  // namespace
 
 Values copy_node(const RewriteSite& site, const Values& inputs) {
@@ -111,15 +72,81 @@ Values copy_node(const RewriteSite& site, const Values& inputs) {
   return results;
 }
 
-Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep) {
-  std::vector<int> order(from.nodes().size());
-  std::iota(order.begin(), order.end(), 0);
-  return rebuild(from, rewrite, keep, order);
+Graph rebuild(const Graph& from, const Rewrite& rewrite) {
+  Graph to;
+  for (const auto& [name, range] : from.symbols()) to.symbol(name, range.high, range.low);
+  std::vector<Values> moved(from.nodes().size());
+  Renaming renaming;
+  const std::function<Value(const Value&)> moved_to = [&](const Value& value) {
+    return value.present() ? moved[size_t(value.node)][size_t(value.result)] : Value{};
+  };
+  for (int at = 0; at < static_cast<int>(from.nodes().size()); ++at) {
+    const Node& node = from.node(at);
+    Values& results = moved[size_t(at)];
+    if (is_source(node)) {
+      results = {to.add_source(*node.op, node.types[0], node.attrs, node.name)};
+      renaming.note(node, results);
+      continue;
+    }
+    Values inputs;
+    for (const Value& input : node.inputs) inputs.push_back(moved_to(input));
+    std::optional<Attrs> renamed;
+    if (!renaming.empty()) renamed = renaming(node.attrs);
+    const RewriteSite site{node, at, inputs, renamed ? *renamed : node.attrs, to, moved_to};
+    if (auto better = rewrite(site))
+      results = std::move(*better);
+    else
+      results = copy_node(site, inputs);
+    renaming.note(node, results);
+  }
+  for (const GraphOutput& output : from.outputs()) to.output(output.name, moved_to(output.value));
+  for (const StateUpdate& update : from.updates())
+    to.update(moved_to(update.state), moved_to(update.next));
+  return to;
 }
 
-Graph reordered(const Graph& from, const std::vector<int>& order) {
-  return rebuild(
-      from, [](const RewriteSite&) { return std::nullopt; }, nullptr, order);
+Graph with_nodes(Graph from, const std::vector<int>& order) {
+  GraphData& data = *from.data();
+  std::vector<int> place(data.nodes.size(), -1);
+  for (size_t i = 0; i < order.size(); ++i) place[size_t(order[i])] = static_cast<int>(i);
+  const auto move = [&](Value& value) {
+    if (value.present()) value.node = place[size_t(value.node)];
+  };
+  Nodes nodes;
+  for (const int at : order) {
+    nodes.push_back(std::move(data.nodes[size_t(at)]));
+    nodes.back().known.reset();
+    for (Value& input : nodes.back().inputs) move(input);
+  }
+  data.nodes = std::move(nodes);
+  for (GraphOutput& output : data.outputs) move(output.value);
+  data.updated_states.clear();
+  for (StateUpdate& update : data.updates) {
+    move(update.state);
+    move(update.next);
+    data.updated_states.insert(update.state.node);
+  }
+  data.known_elements = 0;
+  data.most_nodes = SIZE_MAX;  // it was for who read a file
+  return from;
+}
+
+std::vector<int> live_of(const Graph& graph, const std::vector<int>& order) {
+  std::vector<bool> live(graph.nodes().size(), false);
+  for (const GraphOutput& output : graph.outputs()) live[size_t(output.value.node)] = true;
+  for (const StateUpdate& update : graph.updates())
+    live[size_t(update.state.node)] = live[size_t(update.next.node)] = true;
+  std::vector<int> found;
+  for (size_t i = order.size(); i-- > 0;) {
+    const auto at = size_t(order[i]);
+    const Node& node = graph.nodes()[at];
+    if (!live[at] && !is_input(node) && !is_state(node)) continue;
+    found.push_back(order[i]);
+    for (const Value& input : node.inputs)
+      if (input.present()) live[size_t(input.node)] = true;
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
 }
 
 }  // namespace rlx

@@ -10,6 +10,43 @@
 
 namespace rlx {
 
+// A graph that a pass may change: the one that is there, or a copy that is made when it is needed.
+class Changing {
+ public:
+  explicit Changing(Graph& graph) : given_(&graph), graph_(&graph), own_(&graph) {}
+  explicit Changing(const Graph& graph) : given_(&graph), graph_(&graph) {}
+  Changing(const Changing&) = delete;
+
+  const Graph& operator*() const { return *graph_; }
+  const Graph* operator->() const { return graph_; }
+  Graph& edit() {
+    if (!own_) set(graph_->clone());
+    return *own_;
+  }
+  void set(Graph graph) {
+    if (own_) {
+      *own_ = std::move(graph);
+      return;
+    }
+    copy_ = std::move(graph);
+    graph_ = own_ = &*copy_;
+  }
+  // After nothing was changed: a copy was made for nothing.
+  void drop_copy() {
+    if (!copy_) return;
+    copy_.reset();
+    graph_ = given_;
+    own_ = nullptr;
+  }
+  Graph take() { return std::move(edit()); }
+
+ private:
+  std::optional<Graph> copy_;
+  const Graph* given_;
+  const Graph* graph_;
+  Graph* own_ = nullptr;
+};
+
 struct PassResult {
   std::optional<Graph> graph = {};  // none: it stays as it is
   int64_t changes = 0;              // how many nodes, or groups of them, became others or none
@@ -17,21 +54,28 @@ struct PassResult {
 
 class NearMisses;
 
-// What a pass does. One that looks for formulas tells those that it found in part, where somebody
-// asks; the others have nothing to tell.
+// What a pass does: it changes a graph, or makes another. One that looks for formulas tells those
+// that it found in part, where somebody asks; the others have nothing to tell.
 class PassFunction {
  public:
   using Plain = PassResult(const Graph& graph);
   using Telling = PassResult(const Graph& graph, NearMisses* misses);
+  using Editing = int64_t(Changing& graph, NearMisses* misses);
   PassFunction(Plain* plain) : plain_(plain) {}          // NOLINT(google-explicit-constructor)
   PassFunction(Telling* telling) : telling_(telling) {}  // NOLINT(google-explicit-constructor)
-  PassResult operator()(const Graph& graph, NearMisses* misses) const {
-    return telling_ ? telling_(graph, misses) : plain_(graph);
+  PassFunction(Editing* editing) : editing_(editing) {}  // NOLINT(google-explicit-constructor)
+  // How many changes there were.
+  int64_t operator()(Changing& graph, NearMisses* misses) const {
+    if (editing_) return editing_(graph, misses);
+    PassResult result = telling_ ? telling_(*graph, misses) : plain_(*graph);
+    if (result.graph) graph.set(std::move(*result.graph));
+    return result.changes;
   }
 
  private:
   Plain* plain_ = nullptr;
   Telling* telling_ = nullptr;
+  Editing* editing_ = nullptr;
 };
 
 struct Pass {
@@ -45,8 +89,9 @@ struct Pass {
     int64_t changes;
   };
   Made run(const Graph& graph, NearMisses* misses = nullptr) const {
-    PassResult result = function(graph, misses);
-    return {result.graph ? std::move(*result.graph) : graph.clone(), result.changes};
+    Changing changing(graph);
+    const int64_t changes = function(changing, misses);
+    return {changing.take(), changes};
   }
 };
 
@@ -61,11 +106,14 @@ struct RewriteSite {
   const std::function<Value(const Value& value)>& moved;  // what an older value is in `to`
 };
 using Rewrite = std::function<std::optional<Values>(const RewriteSite& site)>;
-Graph rebuild(const Graph& from, const Rewrite& rewrite, const std::vector<bool>* keep = nullptr);
+Graph rebuild(const Graph& from, const Rewrite& rewrite);
 // The node of a site over operands of `to`. What its types were found to be is copied where the
 // operands have the types they had: most nodes are copied by most passes.
 Values copy_node(const RewriteSite& site, const Values& inputs);
-// The same nodes in another order, in which each comes behind its operands.
-Graph reordered(const Graph& from, const std::vector<int>& order);
+// These nodes, in an order in which each comes behind its operands; the others are read by none of
+// them. They are moved as they are: nothing is found out again.
+Graph with_nodes(Graph from, const std::vector<int>& order);
+// Those nodes of an order that reach an output or a state, inputs and states included.
+std::vector<int> live_of(const Graph& graph, const std::vector<int>& order);
 
 }  // namespace rlx

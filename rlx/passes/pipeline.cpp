@@ -54,7 +54,7 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses);
+int64_t run_with_bodies(Changing& graph, const Pass& pass, NearMisses* misses);
 
 // The bodies of a node's attributes that the pass changes, by name.
 std::map<std::string, GraphPtr> changed_bodies(const Node& node, const Pass& pass,
@@ -62,26 +62,26 @@ std::map<std::string, GraphPtr> changed_bodies(const Node& node, const Pass& pas
   std::map<std::string, GraphPtr> changed;
   for (const auto& [name, attr] : node.attrs)
     if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) {
-      PassResult better = run_with_bodies(**body, pass, misses);
-      changes += better.changes;
-      if (better.graph) changed[name] = std::make_shared<const Graph>(std::move(*better.graph));
+      Changing better(**body);
+      const int64_t inside = run_with_bodies(better, pass, misses);
+      changes += inside;
+      if (inside > 0) changed[name] = std::make_shared<const Graph>(better.take());
     }
   return changed;
 }
 
 // Making a graph again infers the types of what holds bodies from these: only where one changes.
-PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* misses) {
-  PassResult result = pass.function(graph, misses);
-  const Graph& outside = result.graph ? *result.graph : graph;
+int64_t run_with_bodies(Changing& graph, const Pass& pass, NearMisses* misses) {
+  int64_t changes = pass.function(graph, misses);
   std::map<int, std::map<std::string, GraphPtr>> changed;  // by node
-  for (size_t at = 0; at < outside.nodes().size(); ++at) {
-    const Node& node = outside.nodes()[at];
+  for (size_t at = 0; at < graph->nodes().size(); ++at) {
+    const Node& node = graph->nodes()[at];
     if (!has_body(node)) continue;
-    auto bodies = changed_bodies(node, pass, misses, result.changes);
+    auto bodies = changed_bodies(node, pass, misses, changes);
     if (!bodies.empty()) changed[static_cast<int>(at)] = std::move(bodies);
   }
-  if (changed.empty()) return result;
-  result.graph = rebuild(outside, [&](const RewriteSite& site) -> std::optional<Values> {
+  if (changed.empty()) return changes;
+  graph.set(rebuild(*graph, [&](const RewriteSite& site) -> std::optional<Values> {
     const auto bodies = changed.find(site.at);
     if (bodies == changed.end()) return std::nullopt;
     Attrs attrs = site.attrs;
@@ -92,8 +92,8 @@ PassResult run_with_bodies(const Graph& graph, const Pass& pass, NearMisses* mis
     for (size_t r = 0; r < site.node.types.size(); ++r)
       results.push_back(first.of(static_cast<int>(r)));
     return results;
-  });
-  return result;
+  }));
+  return changes;
 }
 
 }  // namespace
@@ -103,26 +103,25 @@ Graph run_passes(const Graph& graph, const PassOptions& options) {
   for (const std::string& name : options.disabled)
     if (!contains(names, name))
       fail(ErrorKind::invalid_input, "there is no pass '", name, "'; there is ", joined(names));
-  std::optional<Graph> made;
+  Graph made = graph.clone();
   for (const Pass* pass : pass_pipeline()) {
     PassReport report{pass->name};
     if (!contains(options.disabled, pass->name)) {
       std::optional<NearMisses> misses;
       if (options.near_misses) misses.emplace();
+      std::optional<Graph> before;  // for who watches
+      if (options.watch) before = made.clone();
       const auto start = Clock::now();
-      const Graph& before = made ? *made : graph;
-      PassResult result = run_with_bodies(before, *pass, misses ? &*misses : nullptr);
-      if (options.watch) options.watch(*pass, before, result.graph ? *result.graph : before);
-      const bool verifies = options.verify && result.graph;
-      if (result.graph) made = std::move(result.graph);
-      if (misses) report.near_misses = misses->take();
-      report.changes = result.changes;
+      Changing changing(made);
+      report.changes = run_with_bodies(changing, *pass, misses ? &*misses : nullptr);
       report.microseconds = microseconds_since(start);
-      if (verifies) verify(*made);
+      if (misses) report.near_misses = misses->take();
+      if (options.watch) options.watch(*pass, *before, made);
+      if (options.verify && report.changes > 0) verify(made);
     }
     if (options.report) options.report->push_back(std::move(report));
   }
-  return made ? std::move(*made) : graph.clone();
+  return made;
 }
 
 }  // namespace rlx

@@ -40,8 +40,9 @@ struct Rule {
 };
 using Rules = std::vector<Rule>;
 
-// Applies rules wherever they fit, until none does. A replacement that would ask other things of
-// the extents of a run than the nodes it stands for, or has another type, is not taken.
-PassResult apply_rules(const Graph& graph, const Rules& rules, NearMisses* misses = nullptr);
+// Applies rules wherever they fit, until none does; the number of changes. A replacement that would
+// ask other things of the extents of a run than the nodes it stands for, or has another type, is
+// not taken.
+int64_t apply_rules(Changing& graph, const Rules& rules, NearMisses* misses = nullptr);
 
 }  // namespace rlx

@@ -146,7 +146,7 @@ void add_views(Rules& rules) {
                    }});
 }
 
-PassResult run(const Graph& graph, NearMisses* misses) {
+int64_t run(Changing& graph, NearMisses* misses) {
   static const Rules rules = [] {
     Rules all;
     add_arithmetic(all);

@@ -33,6 +33,8 @@ claim "a near miss says where and why" 0 "find-activations +1 +mul 'nearly' .*wa
 claim "nodes are told one by one" 0 "^  - erf 'bell' f32\[n, 8\]" '^  \+ gelu ' -- explain gelu.rlx --bind n=4 -v
 claim "steps have bytes" 0 'erf +.*f32\[4, 8\] +128 B +128 B' -- explain gelu.rlx --bind n=4 --disable-pass simplify --disable-pass fuse
 claim "they can be left out" 0 '!unfused' -- explain gelu.rlx --bind n=4 --no-steps
+claim "the way to a program that is ready is timed" 0 \
+  '^  ready in .*: import .*, passes .* \([0-9.]+ %\), lowering .*, preparing ' -- explain gelu.rlx --times
 claim "a symbol that nobody binds is named" 0 'with 1 for n: add --bind n=NUMBER' -- explain gelu.rlx
 claim "a pass that is none is refused" 1 "^rlx: there is no pass 'fly'" -- explain gelu.rlx --disable-pass fly
 
