@@ -12,12 +12,8 @@
 namespace rlx {
 namespace {
 
-bool is_named(const Node& node, std::initializer_list<const char*> names) {
-  return std::any_of(names.begin(), names.end(),
-                     [&](const char* name) { return node.op->name == name; });
-}
 bool is_elementwise(const Node& node) {
-  return (node.op->elementwise || is_named(node, {"cast"})) && node.types.size() == 1 &&
+  return (node.op->elementwise || is_one_of(node, {"cast"})) && node.types.size() == 1 &&
          node.checks.empty() && node.definitions.empty();
 }
 
@@ -39,7 +35,7 @@ class OuterTranspose : public Outer {
       : order_(transpose_order(node.attrs.get<Ints>("order"), node.inputs[0].type())) {}
 
   bool undoes(const Value& value) const override {
-    return is_named(value.producer(), {"transpose"}) && value.shape().size() == order_.size();
+    return is_one_of(value.producer(), {"transpose"}) && value.shape().size() == order_.size();
   }
   Value undone(const Value&, Value made) const override { return merged_transpose(made, order_); }
   bool takes(const Value& value, bool once) const override {
@@ -81,7 +77,7 @@ class OuterReshape : public Outer {
 
   bool undoes(const Value& value) const override {
     const Node& node = value.producer();
-    return is_named(node, {"reshape", "squeeze", "unsqueeze"}) && node.inputs[0].shape() == whole_;
+    return is_one_of(node, {"reshape", "squeeze", "unsqueeze"}) && node.inputs[0].shape() == whole_;
   }
   Value undone(const Value& value, Value made) const override {
     return made.producer().inputs[size_t(value.result)];
@@ -134,11 +130,11 @@ class Cancelling {
   // May the node go? Asked before a graph is made.
   bool can_cancel(int at) const {
     const Node& node = known_.graph().node(at);
-    if (!is_named(node, {"transpose", "reshape", "squeeze", "unsqueeze"})) return false;
+    if (!is_one_of(node, {"transpose", "reshape", "squeeze", "unsqueeze"})) return false;
     const Value x = node.inputs[0];
     if (!is_elementwise(x.producer()) || is_source(x.producer()) || !node.definitions.empty())
       return false;
-    if (is_named(node, {"transpose"})) return can(OuterTranspose(node), x, at, kDepth);
+    if (is_one_of(node, {"transpose"})) return can(OuterTranspose(node), x, at, kDepth);
     const OuterReshape outer(x.shape(), node.types[0].shape);
     return outer.fits() && can(outer, x, at, kDepth);
   }
@@ -148,7 +144,7 @@ class Cancelling {
     if (!can_cancel(site.at)) return std::nullopt;
     const Node& node = site.node;
     const Value x = node.inputs[0];
-    if (is_named(node, {"transpose"})) {
+    if (is_one_of(node, {"transpose"})) {
       const OuterTranspose outer(node);
       return made(outer, outer, x, site);
     }

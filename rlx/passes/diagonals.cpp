@@ -12,11 +12,6 @@ namespace {
 
 constexpr int64_t kFarthest = int64_t{1} << 40;  // of numbers that places are computed with
 
-bool is_named(const Node& node, std::initializer_list<const char*> names) {
-  return std::any_of(names.begin(), names.end(),
-                     [&](const char* name) { return node.op->name == name; });
-}
-
 // In which places are counted without rounding or wrapping.
 bool counts(DType dtype) {
   return dtype == DType::i32 || dtype == DType::i64 || dtype == DType::f32 || dtype == DType::f64;
@@ -262,12 +257,12 @@ std::optional<Along> Diagonals::found(const Value& value) {
     if (const auto found = progression(value.shape(), host->elements)) return found;
   if (is_source(node)) return of_source(value);
   if (const auto same = number_of(value)) return number(value.shape().size(), *same);
-  if (is_named(node, {"range"})) return range_of_places(node);
-  if (is_named(node, {"reshape", "unsqueeze", "squeeze", "expand", "transpose", "slice"}))
+  if (is_one_of(node, {"range"})) return range_of_places(node);
+  if (is_one_of(node, {"reshape", "unsqueeze", "squeeze", "expand", "transpose", "slice"}))
     return of_view(value);
-  if (is_named(node, {"concat"})) return of_concat(value);
-  if (is_named(node, {"trilu", "causal_mask"})) return of_triangle(value);
-  if (!node.op->elementwise && !is_named(node, {"cast"})) return std::nullopt;
+  if (is_one_of(node, {"concat"})) return of_concat(value);
+  if (is_one_of(node, {"trilu", "causal_mask"})) return of_triangle(value);
+  if (!node.op->elementwise && !is_one_of(node, {"cast"})) return std::nullopt;
   const auto ramps = of_ramps(value);
   return ramps ? ramps : of_elements(value);
 }
@@ -285,14 +280,14 @@ std::optional<Along> Diagonals::of_view(const Value& value) {
   const auto inside = (*this)(node.inputs[0]);
   if (!inside) return std::nullopt;
   const Dims &from = node.inputs[0].shape(), &to = value.shape();
-  if (is_named(node, {"expand"})) return seen_in(*inside, from, to);
-  if (is_named(node, {"transpose"})) {
+  if (is_one_of(node, {"expand"})) return seen_in(*inside, from, to);
+  if (is_one_of(node, {"transpose"})) {
     Along along = *inside;
     const Ints order = transpose_order(node.attrs.get<Ints>("order"), node.inputs[0].type());
     for (size_t d = 0; d < order.size(); ++d) along.slopes[d] = inside->slopes[size_t(order[d])];
     return turned(std::move(along));
   }
-  if (!is_named(node, {"slice"})) return seen_as(*inside, from, to);
+  if (!is_one_of(node, {"slice"})) return seen_as(*inside, from, to);
   const auto starts = starts_of(node);
   const Ints &axes = node.attrs.get<Ints>("axes"), &steps = node.attrs.get<Ints>("steps");
   if (!starts || std::any_of(steps.begin(), steps.end(), [](int64_t step) { return step != 1; }))
@@ -355,11 +350,11 @@ std::optional<Along> Diagonals::of_ramps(const Value& value) {
     return sum;
   };
   if (counts(value.dtype())) {
-    if (is_named(node, {"cast"})) return scaled(1, 0);
-    if (is_named(node, {"neg"})) return scaled(-1, 0);
-    if (is_named(node, {"add"})) return scaled(1, 1);
-    if (is_named(node, {"sub"})) return scaled(1, -1);
-    if (is_named(node, {"mul"}))
+    if (is_one_of(node, {"cast"})) return scaled(1, 0);
+    if (is_one_of(node, {"neg"})) return scaled(-1, 0);
+    if (is_one_of(node, {"add"})) return scaled(1, 1);
+    if (is_one_of(node, {"sub"})) return scaled(1, -1);
+    if (is_one_of(node, {"mul"}))
       for (const size_t by : {size_t{0}, size_t{1}})
         if (is_flat(operands[by]) && firsts[by].is_number()) {
           std::swap(operands[0], operands[1 - by]);
@@ -368,13 +363,13 @@ std::optional<Along> Diagonals::of_ramps(const Value& value) {
         }
     return std::nullopt;
   }
-  if (!is_named(node, {"lt", "le", "gt", "ge"})) return std::nullopt;
+  if (!is_one_of(node, {"lt", "le", "gt", "ge"})) return std::nullopt;
   // a < b: the sum of a - b is at most -1 - its first.
   Along along = scaled(1, -1);
   const Dim first = *along.ramp;
   along.ramp.reset();
-  const bool is_less = is_named(node, {"lt", "le"});
-  along.steps = {{Dim(0) - first - (is_named(node, {"lt", "ge"}) ? 1 : 0), is_less ? 1.0 : 0.0}};
+  const bool is_less = is_one_of(node, {"lt", "le"});
+  along.steps = {{Dim(0) - first - (is_one_of(node, {"lt", "ge"}) ? 1 : 0), is_less ? 1.0 : 0.0}};
   along.rest = is_less ? 0 : 1;
   if (is_flat(along)) {  // a run may decide it, or nobody needs to
     if (!along.steps[0].last.is_number()) return std::nullopt;
@@ -422,7 +417,7 @@ std::optional<Along> Diagonals::of_triangle(const Value& value) {
   Along kept = number(shape.size(), 0);
   kept.slopes[shape.size() - 1] = 1;
   kept.slopes[shape.size() - 2] = -1;
-  if (is_named(node, {"causal_mask"})) {
+  if (is_one_of(node, {"causal_mask"})) {
     const Dim own = shape[1] - shape[0];
     const int64_t window = node.attrs.get<int64_t>("window");
     if (window >= 0) kept.steps.push_back({own - window - 1, 0});

@@ -81,7 +81,7 @@ Value with_rows(Value q, const TensorType& result) {
   const Dim& rows = result.shape[shape.size() - 2];
   if (shape[shape.size() - 2] == rows) return q;
   shape[shape.size() - 2] = rows;
-  if (!(q.producer().op->name == "transpose")) return expand(q, shape);
+  if (!is_op(q.producer(), "transpose")) return expand(q, shape);
   // Behind it heads are seen to be brought forward.
   const Ints order = transpose_order(q.producer().attrs.get<Ints>("order"), q.type());
   Dims inside(shape.size());

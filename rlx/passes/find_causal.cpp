@@ -14,6 +14,7 @@
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/diagonals.h"
 #include "rlx/passes/masks.h"
+#include "rlx/passes/match.h"
 #include "rlx/passes/near_misses.h"
 #include "rlx/passes/passes.h"
 
@@ -30,7 +31,7 @@ struct Term {
   Kind kind;
 };
 
-bool is_named(const Value& value, const char* name) { return value.producer().op->name == name; }
+bool is_named(const Value& value, const char* name) { return is_op(value.producer(), name); }
 // Without asking a run, so that nothing is asked less where it goes.
 bool broadcasts_to(const Dims& shape, const Dims& scores) {
   for (size_t d = 0; d < shape.size(); ++d)

@@ -29,12 +29,12 @@ bool joins_last_axis(const Node& concat) {
 // Are the two halves of the last axis equal?
 bool joins_equal_halves(const Value& value) {
   const Node& node = value.producer();
-  return node.op->name == "concat" && joins_last_axis(node) && node.inputs[0] == node.inputs[1];
+  return is_op(node, "concat") && joins_last_axis(node) && node.inputs[0] == node.inputs[1];
 }
 // Are neighbours? As [.., n, 1] is repeated to [.., n, 2] and seen as [.., 2n].
 bool joins_equal_neighbours(const Value& value) {
   const Node& node = value.producer();
-  if (node.op->name != "reshape") return false;
+  if (!is_op(node, "reshape")) return false;
   const Value pairs = node.inputs[0];
   const Node& repeats = pairs.producer();
   if (is_source(repeats) || rank(pairs.type()) < 2) return false;
@@ -43,7 +43,7 @@ bool joins_equal_neighbours(const Value& value) {
       single.size() != shape.size() || !single.back().is(1) ||
       !(single[shape.size() - 2] == shape[shape.size() - 2]))
     return false;
-  return repeats.op->name == "expand" || repeats.op->name == "tile" || joins_equal_halves(pairs);
+  return is_one_of(repeats, {"expand", "tile"}) || joins_equal_halves(pairs);
 }
 
 // Has the last axis equal parts so? Functions of elements and views of rows keep that.
@@ -54,12 +54,11 @@ bool has_equal(Equal parts, const Value& value, int depth = 12) {
   if (parts(value)) return true;
   const auto goes_on = [&](size_t i) { return has_equal(parts, node.inputs[i], depth - 1); };
   if (node.op->elementwise && node.inputs.size() == 1) return goes_on(0);
-  if (node.op->name == "mul") {
+  if (is_op(node, "mul")) {
     if (number_of(node.inputs[1])) return goes_on(0);
     return number_of(node.inputs[0]) && goes_on(1);
   }
-  const bool keeps_rows = node.op->name == "cast" || node.op->name == "unsqueeze" ||
-                          node.op->name == "squeeze" || node.op->name == "reshape";
+  const bool keeps_rows = is_one_of(node, {"cast", "unsqueeze", "squeeze", "reshape"});
   return keeps_rows && !node.inputs[0].shape().empty() &&
          node.inputs[0].shape().back() == value.shape().back() && goes_on(0);
 }

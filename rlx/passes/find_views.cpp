@@ -104,7 +104,7 @@ Rule concats() {
 // What a slice takes of one operand of a concat, which others may read as a whole.
 Rule slices() {
   const auto is_of_concat = [](const Node& node) {
-    return node.inputs[0].producer().op->name == "concat" && stretch_of(node).has_value();
+    return is_op(node.inputs[0].producer(), "concat") && stretch_of(node).has_value();
   };
   const Pattern part = op("slice", {any()}, is_of_concat);
   return {

@@ -10,6 +10,7 @@
 #include "rlx/image/words.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/words.h"
+#include "rlx/passes/match.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/ranges.h"
 
@@ -24,16 +25,12 @@ bool is_i64(const Value& value) { return value.present() && value.dtype() == DTy
 bool is_cast(const Node& node) { return node.op->conversion != nullptr; }
 
 // Ops of many elements whose results Ranges bounds, and which have kernels for i32.
-bool adds_up(const Node& node) {
-  return node.op->name == "sum" || node.op->name == "cumsum" || node.op->name == "matmul";
-}
+bool adds_up(const Node& node) { return is_one_of(node, {"sum", "cumsum", "matmul"}); }
 
 // Ops whose result has elements of their first operand, or of all for concat.
 bool picks(const Node& node) {
-  const std::string& op = node.op->name;
-  return op == "gather" || op == "slice" || op == "concat" || op == "reshape" || op == "squeeze" ||
-         op == "unsqueeze" || op == "transpose" || op == "expand" || op == "reduce_max" ||
-         op == "reduce_min";
+  return is_one_of(node, {"gather", "slice", "concat", "reshape", "squeeze", "unsqueeze",
+                          "transpose", "expand", "reduce_max", "reduce_min"});
 }
 
 class Fitting {
@@ -87,7 +84,7 @@ class Fitting {
     if (is_wide(value) || node.host_values[static_cast<size_t>(value.result)]) return false;
     if (is_input(node)) return is_body_;
     if (!picks(node)) return false;
-    const size_t elements = node.op->name == "concat" ? node.inputs.size() : 1;
+    const size_t elements = is_op(node, "concat") ? node.inputs.size() : 1;
     return std::all_of(node.inputs.begin(), node.inputs.begin() + static_cast<int64_t>(elements),
                        [&](const Value& input) {
                          // What reads two words and cannot gets one.
@@ -175,10 +172,9 @@ class Fitting {
 
   // Words in another shape.
   std::optional<Values> moved(const RewriteSite& site) {
-    const std::string& op = site.node.op->name;
-    const bool reshapes = op == "reshape" || op == "squeeze" || op == "unsqueeze";
+    const bool reshapes = is_one_of(site.node, {"reshape", "squeeze", "unsqueeze"});
     const Value& x = site.node.inputs.empty() ? Value{} : site.node.inputs[0];
-    if (!x.present() || !is_i64(x) || !is_wide(x) || !(reshapes || op == "expand"))
+    if (!x.present() || !is_i64(x) || !is_wide(x) || !(reshapes || is_op(site.node, "expand")))
       return std::nullopt;
     const Dims shape = words_type(site.node.types[0]).shape;
     const Value words = words_.at(key(x));

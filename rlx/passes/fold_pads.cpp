@@ -52,7 +52,7 @@ std::optional<Ints> lowest_around(const Node& pad) {
   if (auto pads = numbers_around(pad, -INFINITY)) return pads;
   const Node& of = pad.inputs[0].producer();
   const bool is_least =
-      of.op->name == "relu" || (of.op->name == "clip" && of.attrs.get<double>("min") >= 0);
+      is_op(of, "relu") || (is_op(of, "clip") && of.attrs.get<double>("min") >= 0);
   return is_least ? numbers_around(pad, 0) : std::nullopt;
 }
 bool is_lowest_around(const Node& pad) { return lowest_around(pad).has_value(); }

@@ -22,11 +22,10 @@ struct Weighing {
         x(found.operand(pattern, 0)),
         w(found.operand(pattern, 1)),
         bias(found.operand(pattern, 2)) {
-    const std::string& name = node.op->name;
-    form = name == "conv"             ? Form::conv
-           : name == "conv_transpose" ? Form::conv_transpose
-           : name == "linear"         ? Form::linear
-                                      : Form::matmul;
+    form = is_op(node, "conv")             ? Form::conv
+           : is_op(node, "conv_transpose") ? Form::conv_transpose
+           : is_op(node, "linear")         ? Form::linear
+                                           : Form::matmul;
   }
 
   bool is_window() const { return form == Form::conv || form == Form::conv_transpose; }

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -66,6 +67,11 @@ Pattern product(std::vector<Weighted> factors, const Pattern& number);
 // The sum of values, each with a sign, and a number: sums, differences and signs, in any order.
 Pattern sum(std::vector<Weighted> terms, double number = 0);
 Pattern sum(std::vector<Weighted> terms, const Pattern& number);
+
+// Is it a node of the op, or of one of these? By identity, as in patterns: a name that no op has is
+// an Error, and a user's op is none of them.
+bool is_op(const Node& node, std::string_view name);
+bool is_one_of(const Node& node, std::initializer_list<std::string_view> names);
 
 // Where the pattern fits: what each of its parts is, and the nodes that are no longer needed.
 struct Match {

@@ -1,5 +1,7 @@
 // How patterns are made.
 
+#include <algorithm>
+
 #include "rlx/ops/catalog.h"
 #include "rlx/passes/pattern_part.h"
 
@@ -8,6 +10,13 @@ namespace rlx {
 const OpDef& op_named(std::string_view name) {
   static const OpSet ops = catalog();
   return *ops.at(name);
+}
+
+bool is_op(const Node& node, std::string_view name) { return is_op(node, op_named(name)); }
+
+bool is_one_of(const Node& node, std::initializer_list<std::string_view> names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return is_op(node, name); });
 }
 
 const KnownOps& known_ops() {

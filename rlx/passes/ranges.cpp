@@ -5,9 +5,9 @@
 #include <functional>
 #include <limits>
 #include <map>
-#include <set>
 
 #include "rlx/ops/views.h"
+#include "rlx/passes/match.h"
 
 namespace rlx {
 namespace {
@@ -297,10 +297,9 @@ bool is_read_on_device(const Graph& graph, const std::vector<std::vector<int>>& 
 
 // Has the result no elements but those of the first operand, as far as it tells of integers?
 bool passes_on(const Node& node) {
-  static const std::set<std::string> kOps{"gather",  "cast",      "slice",     "reshape",
-                                          "squeeze", "unsqueeze", "transpose", "expand"};
-  return kOps.count(node.op->name) != 0 && is_integer(node.inputs[0].dtype()) &&
-         node.types[0].dtype == node.inputs[0].dtype();
+  return is_one_of(node, {"gather", "cast", "slice", "reshape", "squeeze", "unsqueeze", "transpose",
+                          "expand"}) &&
+         is_integer(node.inputs[0].dtype()) && node.types[0].dtype == node.inputs[0].dtype();
 }
 
 Range range_of(const Tensor& tensor) {
@@ -365,9 +364,9 @@ Ranges::Ranges(const Graph& graph, const DeviceTraits& traits, bool is_body) {
         }
         if (all.low <= all.high) range = all;
         // An expression says less than what it is made of: an extent, whatever it mentions.
-        const Range also = node.op->name == "shape_of" ? Range{0, longest}
-                           : passes_on(node)           ? of(node.inputs[0])
-                                                       : range;
+        const Range also = is_op(node, "shape_of") ? Range{0, longest}
+                           : passes_on(node)       ? of(node.inputs[0])
+                                                   : range;
         range = {std::max(range.low, also.low), std::min(range.high, also.high)};
         if (range.low > range.high) range = also;
       } else if (rule != rules().end() && r == 0) {
@@ -383,8 +382,7 @@ Ranges::Ranges(const Graph& graph, const DeviceTraits& traits, bool is_body) {
           range = within(found, range_of(dtype)) ? found : range_of(dtype);
         }
       } else if (r > 0 && wide && !node.inputs.empty() && node.inputs[0].present()) {
-        const std::string& name = node.op->name;
-        if (name == "sort" || name == "top_k" || name == "max_pool" || name == "unique") {
+        if (is_one_of(node, {"sort", "top_k", "max_pool", "unique"})) {
           double elements = 1;
           for (const Dim& dim : node.inputs[0].shape()) elements *= most(dim);
           range = {0, std::min(elements, longest)};

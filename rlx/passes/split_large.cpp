@@ -10,6 +10,7 @@
 
 #include "rlx/codegen/shards.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/passes/match.h"
 #include "rlx/passes/pass.h"
 
 namespace rlx {
@@ -85,7 +86,7 @@ Cuts tuples(const Node& node) {
 Cuts convolved(const Node& node) {
   Cuts cuts{{0, {0, kWhole, kWhole}}};
   if (node.attrs.get<int64_t>("groups") == 1)
-    cuts.push_back({1, {kWhole, node.op->name == "conv" ? 0 : 1, 0}});
+    cuts.push_back({1, {kWhole, is_op(node, "conv") ? 0 : 1, 0}});
   return cuts;
 }
 
@@ -166,7 +167,7 @@ class Splitting {
 
   std::optional<Values> rewritten(const RewriteSite& site) {
     const Node& node = site.node;
-    if (!is_beyond(node) || (node.op->name == "max_pool" && second_read_.count(site.at) > 0))
+    if (!is_beyond(node) || (is_op(node, "max_pool") && second_read_.count(site.at) > 0))
       return std::nullopt;
     const Cuts cuts = table().at(node.op->name)(node);
     std::vector<bool> tried(cuts.size(), false);
@@ -244,8 +245,8 @@ class Splitting {
 
   // A softmax by the ops that it is made of, which take shards.
   static std::optional<Values> from_parts(const RewriteSite& site) {
-    const bool logarithm = site.node.op->name == "log_softmax";
-    if (site.node.op->name != "softmax" && !logarithm) return std::nullopt;
+    const bool logarithm = is_op(site.node, "log_softmax");
+    if (!is_op(site.node, "softmax") && !logarithm) return std::nullopt;
     const Value x = site.inputs[0];
     if (x.dtype() != DType::f32) return std::nullopt;
     const Ints axis{site.node.attrs.get<int64_t>("axis")};
