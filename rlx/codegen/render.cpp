@@ -7,6 +7,7 @@
 #include <set>
 
 #include "rlx/codegen/quads.h"
+#include "rlx/image/flag.h"
 
 namespace rlx {
 namespace {
@@ -180,17 +181,33 @@ std::string params_text(const ParamLayout& layout, size_t binding) {
   return lines + text("}\n@group(0) @binding(", binding, ") var<uniform> params: Params;\n");
 }
 
-// The first error of a run stays: which node, and which index where there is one.
-constexpr const char* kRaiseFlag = R"(fn raise_flag_at(index: i32) {
-  if (atomicOr(&error_flag[3], 1u) != 0u) { return; }
-  atomicStore(&error_flag[0], params.flag_code);
-  atomicStore(&error_flag[1], bitcast<u32>(index));
-  atomicStore(&error_flag[2], 1u);
+// Does the kernel's own text have it, or what was composed with it?
+bool mentions(const Dispatch& dispatch, const std::string& word) {
+  const auto has = [&](const std::string& lines) { return lines.find(word) != std::string::npos; };
+  return has(dispatch.kernel.source.text) ||
+         std::any_of(dispatch.prelude.begin(), dispatch.prelude.end(), has) ||
+         std::any_of(dispatch.kernel.includes.begin(), dispatch.kernel.includes.end(),
+                     [&](const KernelText& include) { return has(include.text); });
 }
-fn raise_flag() {
-  if (atomicOr(&error_flag[3], 1u) == 0u) { atomicStore(&error_flag[0], params.flag_code); }
+
+// The words of image::Flag.
+constexpr const char* kRaiseFlag = R"(fn raise_flag(code: u32, number: i32) {
+  if (atomicOr(&error_flag[3], 1u) != 0u) { return; }
+  atomicStore(&error_flag[0], code);
+  atomicStore(&error_flag[1], params.flag_node);
+  atomicStore(&error_flag[2], bitcast<u32>(number));
 }
 )";
+
+// Those that the kernel names.
+std::string flag_codes(const Dispatch& dispatch) {
+  std::string lines;
+  for (size_t code = 1; code < image::kFlagCodeCount; ++code) {
+    const std::string name = image::kFlagCodes[code].name;
+    if (mentions(dispatch, name)) lines += text("const ", name, " = ", code, "u;\n");
+  }
+  return lines;
+}
 
 constexpr const char* kIds = R"(struct Ids {
   @builtin(workgroup_id) group: vec3<u32>,
@@ -247,7 +264,7 @@ ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) 
     if (operand.window)
       scalars.emplace_back(operand.name + "_base", aligned_window(operand, traits).first);
   }
-  if (dispatch.flags_errors) scalars.emplace_back("flag_code", Dim(dispatch.flag_code));
+  if (dispatch.flags_errors) scalars.emplace_back("flag_node", Dim(dispatch.flag_code));
   for (const Param& param : dispatch.params)
     if (param.kind != Param::Kind::list)
       scalars.push_back(param);
@@ -293,15 +310,11 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
   if (dispatch.flags_errors) {
     head += text("@group(0) @binding(", binding++,
                  ") var<storage, read_write> error_flag: array<atomic<u32>>;\n");
-    functions += kRaiseFlag;
+    functions += flag_codes(dispatch) + kRaiseFlag;
     kernel.bindings.push_back(Access::read_write);
   }
   if (kernel.params.bytes > 0) head += params_text(kernel.params, binding);
-  const auto packs = [](const std::string& lines) {
-    return lines.find("f16_bits(") != std::string::npos;
-  };
-  if (packs(functions) || packs(dispatch.kernel.source.text) ||
-      std::any_of(dispatch.prelude.begin(), dispatch.prelude.end(), packs))
+  if (functions.find("f16_bits(") != std::string::npos || mentions(dispatch, "f16_bits("))
     functions = kF16Bits + functions;
 
   std::string& wgsl = kernel.wgsl;

@@ -238,8 +238,8 @@ TEST(ImageFile, AnotherFileIsNoImage) {
       "rlx 1\n%0 = input @\"x\" : f32[3]\noutput \"y\" %0\n# and some more text";
   EXPECT_EQ(read_damaged(std::as_bytes(std::span(graph)), true), "damaged: this is no image");
   Bytes newer = to_bytes(small_image());
-  newer[8] = std::byte{4};
-  EXPECT_EQ(read_damaged(newer, true), "damaged: the image has version 4, this program reads 3");
+  newer[8] = std::byte{5};
+  EXPECT_EQ(read_damaged(newer, true), "damaged: the image has version 5, this program reads 4");
 }
 
 // What would be multiplied out is refused: (a + b)^100 has more terms than there is memory for.

@@ -36,7 +36,7 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   best = fold_lanes(lane, best);
   if (part == 0u && output < params.end) {
     if (best.index == NONE) {  // a row without elements has no extreme
-      raise_flag();
+      raise_flag(FLAG_EMPTY, 0);
       best.index = 0u;
     }
     store_y(output, i32(best.index));

@@ -47,7 +47,8 @@ Steps lower(const LowerSite& site) {
   Formula formula = copy_formula(site.inputs[0], site.results[0]);
   if (!is_64_bit(to) || source == result || source == "bool" || source == "vec2<f32>")
     return generate(formula, site.traits);
-  formula.statements = text("  if (!fits_", result, '_', source, "(x)) { raise_flag(); }\n");
+  formula.statements =
+      text("  if (!fits_", result, '_', source, "(x)) { raise_flag(FLAG_VALUE, 0); }\n");
   formula.includes.push_back(library("fits"));
   if (source != "f32") formula.includes.insert(formula.includes.begin(), library("numbers"));
   Dispatch dispatch = generate(formula, site.traits);

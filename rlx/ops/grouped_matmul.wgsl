@@ -26,7 +26,7 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
                         i32(load_expert(rows.w)));
   let exists = (named >= vec4<i32>(0)) & (named < vec4<i32>(i32(params.experts)));
   for (var i = 0u; i < 4u; i++) {
-    if (!exists[i]) { raise_flag_at(named[i]); }
+    if (!exists[i]) { raise_flag(FLAG_EXPERT, named[i]); }
   }
   let expert = select(vec4<u32>(), vec4<u32>(named), exists);
 

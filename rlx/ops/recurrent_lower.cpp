@@ -36,32 +36,53 @@ Steps input_product(const LowerSite& site, const RecurrentForm& form, const Oper
   return lower_product(site, product);
 }
 
+// What every step reads besides the state.
+struct StepInputs {
+  Operand gates;
+  std::optional<Operand> lengths;  // within the sequence
+};
+
+// Lengths moved inside and flagged where they are not, before the loop: it would flag them in every
+// step, with a binding more for each kernel.
+Dispatch check_lengths(const LowerSite& site, const RecurrentForm& form, const Operand& lengths) {
+  return {
+      .kernel = kernel("recurrent_lengths"),
+      .operands = {site.read("lengths", kRecurrentLengths),
+                   LowerSite::named(lengths, "y", Access::write)},
+      .params = {{"batches", form.batches}, {"steps", form.steps}},
+      .workgroups = ceil_div(form.batches, 64),
+      .flags_errors = true,
+  };
+}
+
 // The step of time, and where the state before it and behind it begin in h.
 struct Halves {
   Dim step, from, to;
 };
 
 // What all kernels of a step are made with.
-Dispatch step_dispatch(const LowerSite& site, const RecurrentForm& form, const Operand& gates,
+Dispatch step_dispatch(const LowerSite& site, const RecurrentForm& form, const StepInputs& inputs,
                        const Halves& halves, const Kernel& kernel) {
   const Dim states = form.states();
   const Dims y = strides_of(form.y());
   Dispatch dispatch;
   dispatch.kernel = kernel;
-  dispatch.operands = {LowerSite::named(gates, "gates", Access::read), site.read("r", kRecurrentR)};
+  dispatch.operands = {LowerSite::named(inputs.gates, "gates", Access::read),
+                       site.read("r", kRecurrentR)};
   dispatch.prelude =
       activation_functions(form.activations, static_cast<size_t>(form.directions), form.clip);
-  const auto optional = [&](size_t i, const std::string& operand, const std::string& head,
+  const auto optional = [&](const std::optional<Operand>& operand, const std::string& head,
                             const std::string& given, const std::string& absent) {
-    if (site.has(i)) dispatch.operands.push_back(site.read(operand, i));
-    dispatch.prelude.push_back(
-        text("fn ", head, " { return ", site.has(i) ? given : absent, "; }"));
+    if (operand) dispatch.operands.push_back(*operand);
+    dispatch.prelude.push_back(text("fn ", head, " { return ", operand ? given : absent, "; }"));
   };
-  optional(kRecurrentBias, "bias", "bias_at(i: u32) -> f32", "load_bias(i)", "0.0");
-  optional(kRecurrentLengths, "lengths", "length_of(b: u32) -> u32",
-           "min(u32(max(load_lengths(b), 0)), params.steps)", "params.steps");
+  const auto read = [&](const char* name, size_t i) {
+    return site.has(i) ? std::optional(site.read(name, i)) : std::nullopt;
+  };
+  optional(read("bias", kRecurrentBias), "bias_at(i: u32) -> f32", "load_bias(i)", "0.0");
+  optional(inputs.lengths, "length_of(b: u32) -> u32", "u32(load_lengths(b))", "params.steps");
   if (form.lstm)
-    optional(kRecurrentPeepholes, "p", "peephole_at(i: u32) -> f32", "load_p(i)", "0.0");
+    optional(read("p", kRecurrentPeepholes), "peephole_at(i: u32) -> f32", "load_p(i)", "0.0");
   dispatch.constants = {{"GATES", form.gates}, {"REVERSE", form.reverse}};
   dispatch.params = {{"steps", form.steps},
                      {"batches", form.batches},
@@ -140,11 +161,11 @@ State passed_state(const LowerSite& site, const RecurrentForm& form, const std::
 }
 
 // The dispatches of one step.
-Steps step_of(const LowerSite& site, const RecurrentForm& form, const Operand& gates,
+Steps step_of(const LowerSite& site, const RecurrentForm& form, const StepInputs& inputs,
               const Halves& halves, const State& h, const State& c, const Operand& y) {
   const OpDef& op = *site.node.op;
   const auto dispatch = [&](const char* name) {  // of what ends a step
-    return step_dispatch(site, form, gates, halves,
+    return step_dispatch(site, form, inputs, halves,
                          kernel(name, {"numbers", "functions", "recurrent", "recurrent_state"}));
   };
   Steps steps;
@@ -161,7 +182,7 @@ Steps step_of(const LowerSite& site, const RecurrentForm& form, const Operand& g
   }
   const Operand z = site.temporary("z", f32({form.states()})),
                 reset = site.temporary("reset", f32({form.states()}));
-  Dispatch first = step_dispatch(site, form, gates, halves,
+  Dispatch first = step_dispatch(site, form, inputs, halves,
                                  kernel("gru_gates", {"numbers", "functions", "recurrent"}));
   Dispatch second = dispatch("gru_state");
   h.read_in(first);
@@ -183,7 +204,7 @@ std::optional<Steps> single_step(const LowerSite& site, const RecurrentForm& for
   if (!single || is_packed(site.out().dtype, site.traits)) return std::nullopt;
   const State h = passed_state(site, form, "h", kRecurrentInitialH, 1);
   const State c = form.lstm ? passed_state(site, form, "c", kRecurrentInitialC, 2) : State{};
-  Steps steps = step_of(site, form, gates, {0, 0, 0}, h, c, site.write("y"));
+  Steps steps = step_of(site, form, {gates, std::nullopt}, {0, 0, 0}, h, c, site.write("y"));
   for (const Step& step : steps.list)
     if (static_cast<int64_t>(std::get<Dispatch>(step.what).operands.size()) >
         site.traits.max_storage_buffers)
@@ -212,10 +233,16 @@ Steps lower_recurrent(const LowerSite& site) {
     c = site.temporary("c", f32({form.directions, form.batches, form.hidden}));
     steps.append(start_state(site, form, kRecurrentInitialC, *c));
   }
+  StepInputs inputs{gates, std::nullopt};
+  if (site.has(kRecurrentLengths)) {
+    const Operand lengths = site.temporary("lengths", i32({form.batches}));
+    steps.add(check_lengths(site, form, lengths));
+    inputs.lengths = LowerSite::named(lengths, "lengths", Access::read);
+  }
   steps.add(Clear{y.value});  // it then lives through the whole loop
   const Halves halves{step, mod(step, 2) * states, mod(step + 1, 2) * states};
   steps.add(Loop{form.steps, counter,
-                 step_of(site, form, gates, halves, kept_state(h, "h"),
+                 step_of(site, form, inputs, halves, kept_state(h, "h"),
                          c ? kept_state(*c, "c") : State{}, y)});
   if (packed)
     steps.append(copy_view(LowerSite::named(y, "x", Access::read), site.results[0], site.traits));

@@ -4,7 +4,7 @@
 
 fn compute(i: u32) -> T {
   let length = i32(load_lengths(i / params.batch_stride % params.batch));
-  if (length < 0 || length > i32(params.time)) { raise_flag_at(length); }
+  if (length < 0 || length > i32(params.time)) { raise_flag(FLAG_LENGTH, length); }
   let t = i / params.time_stride % params.time;
   let end = u32(max(min(length, i32(params.time)), 0));
   if (t >= end) { return load_x(i); }

@@ -41,7 +41,7 @@ fn compute(i: u32) -> T {
   let channel = i / (params.columns * params.rows) % params.channels;
   let picture = i32(load_pictures(roi));
   if (picture < 0 || picture >= i32(params.count)) {
-    raise_flag_at(picture);
+    raise_flag(FLAG_PICTURE, picture);
     return T(0.0);
   }
   let plane = (u32(picture) * params.channels + channel) * params.height;

@@ -253,7 +253,6 @@ Steps lower_sort(const LowerSite& site, const Ordering& ordering) {
                  {"keep", keep},
                  {"stride", rows.stride}},
       .workgroups = ceil_div(rows.count * keep, 64),
-      .flags_errors = true,
   });
   return steps;
 }

@@ -165,7 +165,7 @@ Steps lower(const LowerSite& site) {
   }
   body += text("  let result = ", is_row(name) ? formulas().at(name) : "x", ";\n");
   if (name == kCast && to == DType::i64) {
-    body += "  if (!words_fit(result)) { raise_flag(); }\n";
+    body += "  if (!words_fit(result)) { raise_flag(FLAG_VALUE, 0); }\n";
     dispatch.flags_errors = true;
   }
   body += words                  ? "  return select(result.x, result.y, (i & 1u) == 1u);\n}\n"

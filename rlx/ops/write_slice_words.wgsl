@@ -5,7 +5,7 @@
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let k = workgroup_index(ids) * WORKGROUP + lane;
-  if (k == 0u && params.outside > 0u) { raise_flag(); }
+  if (k == 0u && params.outside > 0u) { raise_flag(FLAG_BLOCK, i32(params.outside)); }
   let word = params.first_word + k;
   if (word >= params.end_word) { return; }
   var bits = 0u;

@@ -5,17 +5,25 @@
 
 namespace rlx::detail::webgpu {
 
+namespace {
+
+std::string message_of(const image::Flag& flag) {
+  if (flag.code >= image::kFlagCodeCount) return text("the kernel raised code ", flag.code);
+  std::string message = image::kFlagCodes[flag.code].message;
+  const size_t place = message.find('#');
+  return place == std::string::npos ? message : message.replace(place, 1, text(flag.number));
+}
+
+}  // namespace
+
 std::optional<Error> error_in(std::span<const std::byte> flag, const image::Image& image) {
-  uint32_t words[4] = {};
-  std::memcpy(words, flag.data(), std::min(flag.size(), sizeof words));
-  if (words[0] == 0) return std::nullopt;
-  const size_t at = words[0] - 1;
+  image::Flag raised;
+  std::memcpy(&raised, flag.data(), std::min(flag.size(), sizeof raised));
+  if (raised.code == 0) return std::nullopt;
+  const size_t at = size_t(raised.node) - 1;
   const image::Node node = at < image.nodes.size() ? image.nodes[at] : image::Node{};
-  const std::string what = words[2] == 0
-                               ? std::string("a value is out of range, such as an index")
-                               : text("index ", static_cast<int32_t>(words[1]), " is out of range");
-  return Error(ErrorKind::invalid_input, text(node.op, ": ", what, " (the device clamped it)",
-                                              "\n  at node '", node.name, "'"));
+  return Error(ErrorKind::invalid_input,
+               text(node.op, ": ", message_of(raised), "\n  at node '", node.name, "'"));
 }
 
 void LateErrors::add(uint64_t run, const Error& error) {

@@ -12,11 +12,12 @@
 
 #include "rlx/backend/webgpu/gpu.h"
 #include "rlx/backend/webgpu/tickets.h"
+#include "rlx/image/flag.h"
 #include "rlx/image/image.h"
 
 namespace rlx::detail::webgpu {
 
-constexpr uint64_t kFlagBytes = 16;  // u32 words: node + 1, index, whether there is one, spare
+constexpr uint64_t kFlagBytes = sizeof(image::Flag);
 
 // What a flag that was read says; none where it is clear.
 std::optional<Error> error_in(std::span<const std::byte> flag, const image::Image& image);

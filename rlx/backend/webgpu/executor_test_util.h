@@ -151,9 +151,10 @@ struct Params { count: u32, limit: i32, node: u32, spare: u32 }
   if (id.x >= params.count) { return; }
   let i = at[id.x];
   if (i < 0 || i >= params.limit) {
-    if (atomicCompareExchangeWeak(&error_flag[0], 0u, params.node).exchanged) {
-      atomicStore(&error_flag[1], bitcast<u32>(i));
-      atomicStore(&error_flag[2], 1u);
+    if (atomicOr(&error_flag[3], 1u) == 0u) {
+      atomicStore(&error_flag[0], 1u);
+      atomicStore(&error_flag[1], params.node);
+      atomicStore(&error_flag[2], bitcast<u32>(i));
     }
   }
   y[id.x] = x[clamp(i, 0, params.limit - 1)];

@@ -19,7 +19,7 @@ fn at(row: ClassRow, i: u32) -> u32 { return row.start + i * params.stride; }
 
 fn label_of(row: ClassRow) -> u32 {
   let label = i32(load_labels(row.row));
-  if (label < 0 || label >= i32(params.row_length)) { raise_flag_at(label); }
+  if (label < 0 || label >= i32(params.row_length)) { raise_flag(FLAG_LABEL, label); }
   return u32(clamp(label, 0, i32(params.row_length) - 1));
 }
 

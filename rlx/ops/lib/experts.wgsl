@@ -2,6 +2,6 @@
 fn expert_of(row: u32) -> Expert {
   let named = i32(load_expert(min(row, params.m_end - 1u)));
   let exists = named >= 0 && named < i32(params.experts);
-  if (!exists) { raise_flag_at(named); }
+  if (!exists) { raise_flag(FLAG_EXPERT, named); }
   return Expert(select(0u, u32(named), exists) * params.n, exists);
 }
