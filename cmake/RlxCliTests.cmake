@@ -28,6 +28,10 @@ if(TARGET example_splat)
   add_test(NAME cli.splat-files
     COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/splat-files.sh $<TARGET_FILE:example_splat>)
   set_tests_properties(cli.splat-files PROPERTIES LABELS examples TIMEOUT 300)
+  add_test(NAME cli.pictures
+    COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/pictures.sh
+            $<TARGET_FILE:example_spectrum> $<TARGET_FILE:example_splat> ${PROJECT_SOURCE_DIR})
+  set_tests_properties(cli.pictures PROPERTIES LABELS examples TIMEOUT 300)
 endif()
 
 add_test(NAME cli.ops

@@ -4,6 +4,7 @@
 //                                            COLUMN: of a CSV, or the signal of an EDF, from 0
 // A CSV has one sample a line, RATE=samples per second in the environment, else 1.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -128,10 +129,18 @@ void write_svg(const char* file, const Tensor& mean, double step, const std::vec
   for (int64_t bin = 1; bin < bins; ++bin)
     out << x(static_cast<double>(bin) * step) << ',' << y(level(bin)) << ' ';
   out << "'/>\n";
+  std::vector<std::pair<double, double>> labels;  // where they are, a line above one in the way
   for (const Peak& peak : peaks) {
-    const double at = y(level(peak.bin));
-    out << "<circle cx='" << x(peak.hertz) << "' cy='" << at << "' r='3.5' fill='#d33'/><text x='"
-        << x(peak.hertz) + 6 << "' y='" << at - 6 << "'>" << std::round(peak.hertz * 100) / 100
+    constexpr double kLabel = 75, kLine = 13;
+    const double across = x(peak.hertz), at = y(level(peak.bin));
+    double up = at - 6;
+    const auto is_taken = [&](const std::pair<double, double>& other) {
+      return std::abs(other.first - across) < kLabel && std::abs(other.second - up) < kLine;
+    };
+    while (std::any_of(labels.begin(), labels.end(), is_taken)) up -= kLine;
+    labels.emplace_back(across, up);
+    out << "<circle cx='" << across << "' cy='" << at << "' r='3.5' fill='#d33'/><text x='"
+        << across + 6 << "' y='" << up << "'>" << std::round(peak.hertz * 100) / 100
         << " Hz</text>\n";
   }
   out << "</svg>\n";

@@ -27,24 +27,26 @@ Tensor between(double low, double high, const Shape& shape) {
   return tensor;
 }
 
-Layer scan_layer() {
-  const Shape x{1, kSteps, 5}, b{1, kSteps, 7};
+Layer scan_layer(int64_t steps = kSteps, int64_t channels = 5, int64_t states = 7) {
+  const Shape x{1, steps, channels}, b{1, steps, states};
   return {{between(-2, 2, x), between(-3, 0, x), between(-1, 1.5, b), between(-1, 1, b),
            between(-3, 3, x)},
-          {between(-2, -0.1, {5, 7}), between(-1, 1, {5})},
-          {1, 5, 7},
+          {between(-2, -0.1, {channels, states}), between(-1, 1, {channels})},
+          {1, channels, states},
           [](const Values& in, const Values& whole, Value state) {
             return selective_scan(
                 in[0], in[1], whole[0], in[2], in[3],
                 {.skip = whole[1], .gate = in[4], .delta_softplus = true, .state = state});
           }};
 }
-Layer delta_layer() {
-  const Shape k{1, kSteps, 2, 8}, gate{1, kSteps, 2};
-  return {{between(-0.5, 0.5, k), between(-0.5, 0.6, k), between(-2, 2, {1, kSteps, 2, 5}),
-           between(-0.5, 0, gate), between(0, 1, gate)},
+// Keys of length below 1.5, so that states stay small.
+Layer delta_layer(int64_t steps = kSteps, int64_t heads = 2, int64_t keys = 8, int64_t values = 5) {
+  const Shape k{1, steps, heads, keys}, gate{1, steps, heads};
+  const double most = 0.5 * std::sqrt(8.0 / static_cast<double>(keys));
+  return {{between(-most, most, k), between(-most, 1.2 * most, k),
+           between(-2, 2, {1, steps, heads, values}), between(-0.5, 0, gate), between(0, 1, gate)},
           {},
-          {1, 2, 8, 5},
+          {1, heads, keys, values},
           [](const Values& in, const Values&, Value state) {
             return gated_delta_net(in[0], in[1], in[2], in[3], in[4], {.state = state});
           }};
@@ -127,6 +129,20 @@ class StepByStep : public DeviceTest {
       expect_same(wanted, run(layer, device(), {50, 33}, false, {{variant, i}}));
   }
 };
+// The last steps of a long sequence, each by itself, behind parts of it.
+std::vector<int64_t> parts_of_4096() {
+  std::vector<int64_t> parts{1000, 3000, 64};
+  parts.resize(3 + 32, 1);
+  return parts;
+}
+TEST_P(StepByStep, ALongScanOfManyStatesIsTheSame) {
+  const Layer layer = scan_layer(4096, 2, 256);
+  expect_same(run(layer, device(), {4096}, true), run(layer, device(), parts_of_4096(), true));
+}
+TEST_P(StepByStep, ALongDeltaNetOfManyKeysIsTheSame) {
+  const Layer layer = delta_layer(4096, 1, 256, 3);
+  expect_same(run(layer, device(), {4096}, true), run(layer, device(), parts_of_4096(), true));
+}
 TEST_P(StepByStep, ASelectiveScanIsTheSame) {
   expect_no_difference(scan_layer(), "selective_scan.variant");
 }

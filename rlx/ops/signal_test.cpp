@@ -58,6 +58,23 @@ TEST(Stft, IsTheDftOfEachFrame) {
             "stft: frames of 2 every 0 cannot be");
 }
 
+TEST(Istft, OfAnStftIsTheSignalForAnyStep) {
+  for (const int64_t length : {8, 9, 15, 16})
+    for (const int64_t step : {1, 3, 5, 7}) {
+      SCOPED_TRACE(text("frames of ", length, " every ", step));
+      const int64_t samples = length + 6 * step;
+      Tensor x(DType::f32, {1, samples, 1});
+      for (int64_t i = 0; i < samples; ++i)
+        x.set(i, static_cast<double>(i * 37 % 19) - 9 + 0.125 * static_cast<double>(i % 3));
+      const Numbers back = result(x, [&](Value v) {
+        const Value hamming = window(v, "hamming", length);
+        return istft(stft(v, step, length, hamming), step, length, hamming);
+      });
+      ASSERT_EQ(back.size(), static_cast<size_t>(samples));
+      for (int64_t i = 0; i < samples; ++i) EXPECT_NEAR(back[size_t(i)], x.at(i), 2e-5) << i;
+    }
+}
+
 TEST(CosineWindow, EndsWhereItBeganIfItIsSymmetric) {
   Tensor size(DType::i64, {});
   size.set_integer(0, 3);
