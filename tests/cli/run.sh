@@ -125,7 +125,23 @@ mkdir -p empty
 claim "an empty one is told" 1 "^rlx: 'empty' is empty" -- quantise "$encoder" --calibrate empty --out small.rlx
 claim "an unknown format of weights is told" 1 '^rlx: .*int5' -- quantise "$encoder" --calibrate samples --format int5 --out small.rlx
 claim "a graph without layers is told" 1 "^rlx: 'ids\.rlx' has no product, convolution or table" -- quantise ids.rlx --calibrate samples --out small.rlx
-# A convolution and an expert's product; the first has products enough for bytes.
+# A table, a gate and experts.
+weight() { echo "%$1 = weight value=$3{$(seq -s ', ' "$4" | sed -E 's/[0-9]+/&.5/g; s/[0-9]*[13579]\.5/-&/g')} @\"$2\" : $3"; }
+{ echo 'rlx 1'
+  echo '%0 = input @"ids" : i64[2, 9]'
+  weight 1 table 'f32[4, 32]' 128
+  echo '%2 = gather %1, %0 axis=0 @"embed" : f32[2, 9, 32]'
+  echo '%3 = reshape %2 shape=dims[18, 32] @"rows" : f32[18, 32]'
+  weight 4 gate 'f32[32, 3]' 96
+  echo '%5 = matmul %3, %4 @"scores" : f32[18, 3]'
+  echo '%6 = argmax %5 axis=-1 keep=false @"expert" : i64[18]'
+  weight 7 experts 'f32[3, 32, 32]' 3072
+  echo '%8 = grouped_matmul %3, %7, %6 @"work" : f32[18, 32]'
+  echo 'output "y" %8'; } >experts.rlx
+claim "experts, gates and tables are quantised" 0 'embed +512 B +int8_block +144 B' 'scores +384 B +int8_block +108 B' 'work +12\.3 kB +int8_block +3\.46 kB' 'y +[0-9.]+ %' \
+  -- quantise experts.rlx --calibrate samples --out few.rlx
+claim "and run" 0 'y +f32\[18, 32\]' -- run few.rlx --device cpu --input ids=samples/ids.npy
+# Two convolutions; the first has products enough for bytes.
 { echo 'rlx 1'
   echo '%0 = input @"x" : f32[1, 1, 500]'
   echo "%1 = weight value=f32[1, 1, 400]{$(seq -s ', ' 1 400)} @\"w\" : f32[1, 1, 400]"
@@ -211,6 +227,7 @@ RLX_WEBGPU_LIBRARY='' claim "an empty name means none" 0 'no WebGPU library was 
 # Every adapter there is.
 mapfile -t adapters < <(sed -n 's/^      "name": "\(.*\)",$/\1/p' devices.json | grep -vx cpu)
 for adapter in "${adapters[@]}"; do
+  claim "$adapter agrees on quantised experts" 0 "cpu and $adapter agree" -- compare few.rlx --devices "cpu,$adapter" --input ids=samples/ids.npy
   claim "$adapter agrees with the CPU" 0 "cpu and $adapter agree" -- compare "$encoder" --devices "cpu,$adapter" --bind batch=2 --bind seq=7
   claim "$adapter reports its dispatches" 0 'dispatches' 'workgroups' 'pipelines compiled: [1-9]' 'readback' -- run "$encoder" --device "$adapter" --bind batch=1 --bind seq=4 --report
   claim "$adapter is inspected" 0 "on $adapter" 'dispatch' 'kernels' -- inspect "$encoder" --device "$adapter"
