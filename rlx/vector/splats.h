@@ -21,8 +21,16 @@ struct SplatTile {
   int64_t row = 0;      // how far rows of pixels are apart
 };
 
+// The way back: what a tile's pixels are, and what is wanted of them to change, both as `to` has
+// them; gradients are added to those of the Gaussians and of the rays.
+struct SplatBack {
+  const float *y = nullptr, *dy = nullptr;
+  float *gaussians = nullptr, *rays = nullptr;
+};
+
 struct SplatFunctions {
   void (*draw)(const SplatTile& tile) = nullptr;
+  void (*draw_back)(const SplatTile& tile, const SplatBack& back) = nullptr;
 };
 SplatFunctions splats(Isa isa);
 

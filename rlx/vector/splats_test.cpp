@@ -127,5 +127,50 @@ TEST(VectorSplats, WhatIsNoNumberStaysOutOfPixelsThatDoNotSeeIt) {
   }
 }
 
+// The sum of the picture's numbers, each times one of its own.
+double weighed(const Scene& scene, const std::vector<float>& dy) {
+  double sum = 0;
+  for (int64_t y = 0; y < scene.tile.height; ++y)
+    for (int64_t x = 0; x < scene.tile.width; ++x) {
+      const std::vector<double> pixel = scene.pixel(x, y);
+      for (size_t c = 0; c < 5; ++c) sum += pixel[c] * dy[size_t(y * scene.tile.width + x) * 5 + c];
+    }
+  return sum;
+}
+
+TEST(VectorSplats, TheWayBackIsTheChangeOfThePicture) {
+  for (const Isa isa : isas())
+    for (const int64_t side : {16, 11}) {
+      SCOPED_TRACE(name_of(isa));
+      Scene scene(side, side - 2, 0);
+      scene.tile.cutoff = 0;  // nothing jumps
+      for (auto& each : scene.bounds) each = each < 5 ? -100.0F : 100.0F;
+      const std::vector<float> dy = random_floats(side * (side - 2) * 5, -1, 1, 9);
+      splats(isa).draw(scene.tile);
+      std::vector<float> gaussians(scene.gaussians.size()), rays(9);
+      splats(isa).draw_back(scene.tile, {.y = scene.picture.data(),
+                                         .dy = dy.data(),
+                                         .gaussians = gaussians.data(),
+                                         .rays = rays.data()});
+      const auto expect_change = [&](float& number, float got, const std::string& what) {
+        const float was = number, step = 1e-3F * std::max(1.0F, std::abs(was));
+        number = was + step;
+        const double up = weighed(scene, dy), high = number;
+        number = was - step;
+        const double down = weighed(scene, dy), low = number;
+        number = was;
+        const double want = (up - down) / (high - low);
+        EXPECT_NEAR(got, want, 2e-3 * std::max(1.0, std::abs(want))) << what;
+      };
+      for (int64_t n = 1; n < Scene::kCount; n += 7)  // every fifth covers as much as it may
+        if (n % 5 != 0)
+          for (int64_t f = 0; f < Scene::kFields; ++f) {
+            const auto i = size_t(n * Scene::kFields + f);
+            expect_change(scene.gaussians[i], gaussians[i],
+                          "gaussian " + std::to_string(n) + " field " + std::to_string(f));
+          }
+    }
+}
+
 }  // namespace
 }  // namespace rlx::vector
