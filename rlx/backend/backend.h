@@ -26,7 +26,8 @@ struct RunRequest {
   std::vector<Want> wanted;  // by output
   std::vector<Tensor> outputs;
   std::vector<DeviceTensor> device_outputs;
-  RunReport* report = nullptr;  // filled when given; dispatches are then timed
+  RunReport* report = nullptr;   // filled when given; dispatches are then timed
+  int64_t iteration_budget = 0;  // of all loops together; 0: as many as they make
 };
 
 using RunDone = std::function<void(const Error* error)>;

@@ -253,8 +253,8 @@ Held held_bytes(const Image& image, const MemoryPlan& plan) {
 
 }  // namespace
 
-void check_budget(const Image& image, const MemoryPlan& plan, int64_t budget) {
-  if (budget == 0) return;
+int64_t check_budget(const Image& image, const MemoryPlan& plan, int64_t budget) {
+  if (budget == 0) return INT64_MAX;
   const Held held = held_bytes(image, plan);
   const int64_t total =
       sum_of(sum_of(held.weights, held.states), sum_of(held.inputs, plan.peak_bytes));
@@ -262,6 +262,26 @@ void check_budget(const Image& image, const MemoryPlan& plan, int64_t budget) {
     fail(ErrorKind::limit, "run: needs ", total, " bytes (", held.weights, " of weights, ",
          held.states, " of state, ", held.inputs, " of inputs, ", plan.peak_bytes,
          " of other values); the budget is ", budget);
+  return budget - total;
+}
+
+void LateBudget::spend(image::ValueId value, int64_t bytes, const Image& image) {
+  if (left_ == INT64_MAX) return;
+  held_[value] = bytes;
+  int64_t total = 0;
+  for (const auto& [each, held] : held_) total = sum_of(total, held);
+  if (total > left_)
+    fail(ErrorKind::limit, "run: '", image.values[size_t(value)].name, "' has ", bytes,
+         " bytes, which only the run could tell, and such values have ", total,
+         " together; the budget leaves ", left_);
+}
+
+void IterationBudget::spend(const image::Step& jump, const Image& image) {
+  if (budget_ == 0 || ++made_ <= budget_) return;
+  Error error(ErrorKind::limit,
+              text("run: its loops went round more than ", budget_, " times, which is the budget"));
+  if (jump.node >= 0) error.add_note(text("at node '", image.nodes[size_t(jump.node)].name, "'"));
+  throw error;
 }
 
 void report_plan(const Image& image, const MemoryPlan& plan, RunReport& report) {

@@ -1,7 +1,9 @@
 // What a run is bound to: cells from the inputs, and the memory plan that follows from them.
 #pragma once
 
+#include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -67,8 +69,36 @@ class Plans {
   std::vector<int64_t> key_;
 };
 
-// An Error when a plan takes more than the budget, with the numbers.
-void check_budget(const image::Image& image, const MemoryPlan& plan, int64_t budget);
+// An Error when a plan takes more than the budget, with the numbers. What is left of it, for values
+// whose extents the run tells on its way.
+int64_t check_budget(const image::Image& image, const MemoryPlan& plan, int64_t budget);
+
+// What those take that no plan could size: an Error where a run takes more than is left.
+class LateBudget {
+ public:
+  void begin(int64_t left) {
+    left_ = left;
+    held_.clear();
+  }
+  void spend(image::ValueId value, int64_t bytes, const image::Image& image);
+
+ private:
+  int64_t left_ = INT64_MAX;
+  std::map<image::ValueId, int64_t> held_;  // by value, in bytes
+};
+
+// How often the loops of a run have gone round: an Error beyond the budget; 0: there is none.
+class IterationBudget {
+ public:
+  void begin(int64_t budget) {
+    budget_ = budget;
+    made_ = 0;
+  }
+  void spend(const image::Step& jump, const image::Image& image);
+
+ private:
+  int64_t budget_ = 0, made_ = 0;
+};
 
 // What a plan takes, for the report of a run.
 void report_plan(const image::Image& image, const MemoryPlan& plan, RunReport& report);

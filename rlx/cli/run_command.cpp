@@ -24,7 +24,7 @@ struct RunFlags {
   std::vector<std::string> outputs, disabled_passes;
   bool report = false, check_nan = false, strict = false;
   int repeat = 1;
-  int64_t memory_budget = 0;
+  int64_t memory_budget = 0, iteration_budget = 0;
   std::vector<std::string> choices;
 };
 
@@ -57,7 +57,7 @@ Done run_program(const Make& make, const Device& device, const TensorMap& inputs
   const bool reported = flags.report || !flags.report_file.empty() || !flags.trace_file.empty();
   for (int i = 0; i < flags.repeat; ++i) {
     context.show_progress(text("run ", i + 1, " of ", flags.repeat, " on ", device.name()));
-    RunOptions options{.outputs = wanted};
+    RunOptions options{.outputs = wanted, .iteration_budget = flags.iteration_budget};
     const bool last = i + 1 == flags.repeat;
     if (reported && last) options.report = &done.measured.report;
     const auto begin = Clock::now();
@@ -231,6 +231,11 @@ void add_run_command(CLI::App& app, Context& context) {
       ->allow_extra_args(false);
   command.add_option("--memory-budget", flags->memory_budget, "Refuse a run that needs more bytes")
       ->type_name("BYTES");
+  command
+      .add_option("--iteration-budget", flags->iteration_budget,
+                  "Stop a run whose loops go round more often, all together")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->type_name("N");
   command.add_option("--repeat", flags->repeat, "Run so many times")
       ->check(CLI::Range(1, 1000000).description(""))
       ->type_name("N")

@@ -62,6 +62,7 @@ RunRequest request_for(const image::Image& image, const TensorMap& inputs,
   for (const std::string& name : options.keep_on_device)
     request.wanted[output_index(image, name)] = RunRequest::Want::device;
   request.report = options.report;
+  request.iteration_budget = options.iteration_budget;
   return request;
 }
 

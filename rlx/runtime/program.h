@@ -39,6 +39,8 @@ struct RunOptions {
   std::vector<std::string> keep_on_device = {};  // those to leave there, as device tensors
   std::map<std::string, DeviceTensor> device_inputs = {};
   RunReport* report = nullptr;
+  int64_t iteration_budget =
+      0;  // how often loops may go round, all together; 0: as often as they do
 };
 struct RunResult {
   TensorMap tensors;

@@ -66,6 +66,41 @@ TEST_P(Programs, ThatWereNotMadeAreAnError) {
   EXPECT_NE(error_of([&] { bound.run(); }), "");  // NOLINT(bugprone-use-after-move)
 }
 
+// A number of rows that a float says: no plan can know it.
+TEST_P(Programs, ABudgetCountsWhatOnlyTheRunTells) {
+  Graph graph;
+  const Value rows = cast(ceil(exp(graph.input("n", f32({1})))), DType::i64);
+  const Value many = expand(graph.input("x", f32({1})), rows);
+  graph.output("y", sum(cumsum(exp(many), 0)));
+  const Program program = compile(graph, {.device = device(), .memory_budget = 1'000'000});
+  const auto run = [&](double n) {
+    return program.run({{"n", filled({1}, n)}, {"x", filled({1}, 0)}}).at("y").at(0);
+  };
+  EXPECT_EQ(run(0), 1);
+  const std::string said = error_of([&] { run(14); });  // 1,202,605 rows
+  EXPECT_NE(said.find("which only the run could tell"), std::string::npos) << said;
+  EXPECT_NE(said.find("the budget leaves "), std::string::npos) << said;
+  EXPECT_EQ(run(0), 1);
+}
+
+TEST_P(Programs, LoopsEndWhereTheirBudgetDoes) {
+  Graph body, graph;
+  body.input("iteration", i64({}));
+  const Value carried = body.input("carried", f32({2}));
+  body.output("carried", carried + scalar(carried, 1));
+  const Value count = cast(sum(graph.input("n", f32({1}))), DType::i64);
+  graph.output("y", loop(count, {graph.input("x", f32({2}))}, std::move(body))[0]);
+  const Program program = compile(graph, {.device = device()});
+  const auto run = [&](double n) {
+    const TensorMap inputs{{"n", filled({1}, n)}, {"x", filled({2}, 0)}};
+    return program.run(inputs, {.iteration_budget = 100}).tensors.at("y").at(1);
+  };
+  EXPECT_EQ(run(99), 99);
+  EXPECT_EQ(error_of([&] { run(1e9); }).substr(0, 71),
+            "run: its loops went round more than 100 times, which is the budget\n  at");
+  EXPECT_EQ(run(3), 3);
+}
+
 TEST_P(Programs, OutliveTheirGraph) {
   std::optional<Graph> graph = affine();
   const Program program = compile(*graph, {.device = device()});

@@ -112,14 +112,15 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     check_ready();
     if (binding_.update(request)) ++epochs_.places;
     const auto plan = plans_.plan(image_, binding_.cells(), counters_);
-    check_budget(image_, *plan, options_.memory_budget);
+    const int64_t left = check_budget(image_, *plan, options_.memory_budget);
     const auto last = memory_.plan();
     if (memory_.fit(plan)) ++counters_.buffers;
     if (last != plan) ++epochs_.places;
     if (once_stale_) run_once();
     take_inputs(request, brought);
+    memory_.begin_run(left);
     try {
-      run_.run(binding_.cells(), epochs_, request.report);
+      run_.run(binding_.cells(), epochs_, request.report, request.iteration_budget);
       give_outputs(request);
     } catch (...) {
       states_.mark_half_written(run_.written());
@@ -212,7 +213,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
         once_results_.find(parts_, image_, cells, source, *store_, adopt);
     memory_.begin_once();
     ++epochs_.places;
-    once_.run(cells, epochs_, nullptr, &skipped);
+    once_.run(cells, epochs_, nullptr, 0, &skipped);
     memory_.end_once();
     const auto made = [this](const OncePart& part) {
       const auto results = std::make_shared<CpuOnce>();

@@ -90,6 +90,14 @@ std::string CpuMemory::largest() const {
               image_.values[most].dtype, " in ", bytes, " bytes");
 }
 
+namespace {
+int64_t bytes_in(DType dtype, const Shape& shape) {
+  int64_t bytes = bytes_of(dtype);
+  for (const int64_t extent : shape) bytes = checked_mul(bytes, extent);
+  return bytes;
+}
+}  // namespace
+
 Tensor CpuMemory::target(ValueId v, const image::Cells& cells) {
   const image::Value& value = image_.values[size_t(v)];
   if (!cells.known(value.shape)) return {value.dtype, Shape{0}};
@@ -98,7 +106,10 @@ Tensor CpuMemory::target(ValueId v, const image::Cells& cells) {
   if (image_.values[size_t(value.place)].kind == Kind::state)
     return values_[size_t(value.place)].reshaped(std::move(shape));
   const int slot = in_once_ ? -1 : plan_->slot_of[size_t(v)];
-  if (slot < 0) return {value.dtype, std::move(shape)};
+  if (slot < 0) {
+    if (is_late(v)) late_.spend(v, bytes_in(value.dtype, shape), image_);
+    return {value.dtype, std::move(shape)};
+  }
   const int64_t offset = plan_->offset_of[size_t(v)];
   Tensor tensor(value.dtype, std::move(shape), arena_,
                 static_cast<size_t>(offsets_[size_t(slot)] + offset));
@@ -117,6 +128,7 @@ void CpuMemory::keep(ValueId v, const Tensor& result, const image::Cells& cells)
   const image::Value& value = image_.values[size_t(v)];
   const bool planned = !in_once_ && plan_->slot_of[size_t(v)] >= 0;
   if (!planned && image_.values[size_t(value.place)].kind != Kind::state) {
+    if (is_late(v)) late_.spend(v, static_cast<int64_t>(result.bytes().size()), image_);
     values_[size_t(v)] = result;
     return;
   }

@@ -28,6 +28,9 @@ class CpuMemory {
   // The result of a call is in its place: a call may have put it elsewhere.
   void keep(image::ValueId v, const Tensor& result, const image::Cells& cells);
 
+  // What a run may take for values that no plan could size.
+  void begin_run(int64_t bytes_left) { late_.begin(bytes_left); }
+
   // Values have memory of their own while steps run once; what only those needed is freed.
   void begin_once() { in_once_ = true; }
   void end_once();
@@ -37,12 +40,16 @@ class CpuMemory {
   // Copies weights that a file has at addresses from which their elements cannot be read.
   void align(const std::vector<bool>& anywhere, vector::Team& team);
   std::string largest() const;
+  bool is_late(image::ValueId v) const {
+    return !in_once_ && plan_->slot_of[size_t(v)] < 0 && plan_->bytes_of[size_t(v)] < 0;
+  }
 
   const image::Image& image_;
   std::shared_ptr<const MemoryPlan> plan_;
   std::vector<int64_t> offsets_;  // by slot
   Shared<Storage> arena_;
   std::vector<Tensor> values_;
+  LateBudget late_;
   bool in_once_ = false;
 };
 

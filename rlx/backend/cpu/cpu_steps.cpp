@@ -89,8 +89,9 @@ CpuSteps::Ready CpuSteps::make_ready(const image::Step& step, const std::set<ima
 }
 
 void CpuSteps::run(image::Cells& cells, const Epochs& epochs, RunReport* report,
-                   const std::vector<bool>* skipped) {
+                   int64_t iteration_budget, const std::vector<bool>* skipped) {
   epochs_ = epochs;
+  iterations_.begin(iteration_budget);
   report_ = report;
   written_.clear();
   for (size_t pc = 0; pc < steps_.size();) {
@@ -100,6 +101,7 @@ void CpuSteps::run(image::Cells& cells, const Epochs& epochs, RunReport* report,
     }
     if (const auto* jump = std::get_if<image::Jump>(&steps_[pc].what)) {
       const bool taken = jump->unless == image::kNone || cells.at(jump->unless) == 0;
+      if (taken && size_t(jump->target) <= pc) iterations_.spend(steps_[pc], image_);
       pc = taken ? size_t(jump->target) : pc + 1;
       continue;
     }

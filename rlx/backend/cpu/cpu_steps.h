@@ -29,7 +29,7 @@ class CpuSteps {
     uint32_t inputs = 0;  // of the inputs' tensors
   };
   // `skipped`, by step: its results are there already. `report` may be absent.
-  void run(image::Cells& cells, const Epochs& epochs, RunReport* report,
+  void run(image::Cells& cells, const Epochs& epochs, RunReport* report, int64_t iteration_budget,
            const std::vector<bool>* skipped = nullptr);
 
   // States that the last run began to write.
@@ -67,6 +67,7 @@ class CpuSteps {
   std::vector<image::ValueId> written_;
   // Of the run under way.
   Epochs epochs_;
+  IterationBudget iterations_;
   RunReport* report_ = nullptr;
 };
 

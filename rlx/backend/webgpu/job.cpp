@@ -116,6 +116,7 @@ void Job::begin_once() {
   if (once_.begin()) return prepare();
   queue_.report_to(nullptr);
   recorder_.begin(connection_.resources(), connection_.pipelines(), once_.cells(), 0, nullptr);
+  recorder_.limit_late(INT64_MAX);
   Run::Context context;
   context.once = true;
   context.skipped = &once_.skipped();
@@ -136,11 +137,13 @@ void Job::begin_run() {
   queue_.report_to(now_.request->report);
   recorder_.begin(resources, connection_.pipelines(), plan_.cells(), image_.once.size(),
                   now_.request->report);
+  recorder_.limit_late(plan_.bytes_left());
   Run::Context context;
   context.resources = &resources;
   context.cells = &plan_.cells();
   context.inputs = &inputs_.on_host();
   context.report = now_.request->report;
+  context.iteration_budget = now_.request->iteration_budget;
   steps_.begin(context);
   now_.phase = Phase::run;
   walk();

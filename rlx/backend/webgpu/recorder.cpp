@@ -23,7 +23,9 @@ void Recorder::begin(Resources& resources, const PipelineList& pipelines, image:
 }
 
 void Recorder::make_room(ValueId value) {
-  if (!resources_->is_late(value) || resources_->fits(value, bytes_now(value))) return;
+  if (!resources_->is_late(value)) return;
+  late_.spend(image_.values[size_t(value)].place, bytes_now(value), image_);
+  if (resources_->fits(value, bytes_now(value))) return;
   flush();  // what is recorded points to the old buffer
   resources_->fit_own(image_.values[size_t(value)].place, bytes_now(value));
 }

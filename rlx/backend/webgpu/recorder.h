@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "rlx/backend/binding.h"
 #include "rlx/backend/webgpu/resources.h"
 
 namespace rlx::detail::webgpu {
@@ -23,6 +24,8 @@ class Recorder {
   // steps must have different numbers: they start at `first_record`.
   void begin(Resources& resources, const PipelineList& pipelines, image::Cells& cells,
              size_t first_record, RunReport* report);
+  // What may be taken from now on for values that no plan could size.
+  void limit_late(int64_t bytes_left) { late_.begin(bytes_left); }
 
   void dispatch(const image::Dispatch& dispatch, size_t step, int32_t node);
   void copy(image::ValueId source, image::ValueId target);
@@ -73,6 +76,7 @@ class Recorder {
   std::vector<Command> commands_;
   std::vector<BufferRange> ranges_;  // of the dispatch at hand
   Readback readback_;
+  LateBudget late_;
 };
 
 }  // namespace rlx::detail::webgpu

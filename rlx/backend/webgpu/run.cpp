@@ -42,6 +42,7 @@ Run::Run(const image::Image& image, const image::Implementations& implementation
 void Run::begin(const Context& context) {
   context_ = context;
   pc_ = pieces_ = 0;
+  iterations_.begin(context.iteration_budget);
   resuming_ = false;
 }
 
@@ -72,6 +73,7 @@ Run::Progress Run::advance() {
     }
     if (const auto* jump = std::get_if<image::Jump>(&at.what)) {
       const bool taken = jump->unless == kNone || context_.cells->at(jump->unless) == 0;
+      if (taken && static_cast<size_t>(jump->target) <= pc_) iterations_.spend(at, image_);
       pc_ = taken ? static_cast<size_t>(jump->target) : pc_ + 1;
     } else {
       if (!step(at)) return Progress::reading;

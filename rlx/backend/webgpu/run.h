@@ -24,6 +24,7 @@ class Run {
     image::Cells* cells = nullptr;
     const std::vector<const Tensor*>* inputs = nullptr;  // by value; null: on the device
     RunReport* report = nullptr;
+    int64_t iteration_budget = 0;
   };
   void begin(const Context& context);
 
@@ -66,6 +67,7 @@ class Run {
   Prepared calls_;
   Context context_;
   size_t pc_ = 0, pieces_ = 0;
+  IterationBudget iterations_;
   bool resuming_ = false;  // the step at pc_ has what it waited for
   std::vector<image::ValueId> awaited_;
   std::vector<Tensor> read_;  // of those

@@ -23,7 +23,7 @@ void RunPlan::make_room() {
   for (size_t v = 0; v < image_.values.size(); ++v)
     check_buffer_size(image_, static_cast<image::ValueId>(v), *plan, binding_.cells(),
                       connection_.traits());
-  check_budget(image_, *plan, budget_);
+  bytes_left_ = check_budget(image_, *plan, budget_);
   connection_.resources().fit(*plan);
   plan_ = std::move(plan);
   placed_on_ = connection_.number();

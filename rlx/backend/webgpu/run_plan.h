@@ -2,6 +2,7 @@
 // with room for it on the device. Under the program's lock.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "rlx/backend/binding.h"
@@ -16,6 +17,7 @@ class RunPlan {
   // Binds the request's inputs, and has the connection's resources use the plan for them.
   void update(const RunRequest& request);
   image::Cells& cells() { return binding_.cells(); }
+  int64_t bytes_left() const { return bytes_left_; }  // of the budget, beside the plan
   void fill_report(RunReport& report) const;
 
  private:
@@ -29,6 +31,7 @@ class RunPlan {
   RunBinding binding_;
   Plans plans_;
   std::shared_ptr<const MemoryPlan> plan_;
+  int64_t bytes_left_ = INT64_MAX;
   uint64_t placed_on_ = 0;  // the connection's number
 };
 

@@ -42,6 +42,8 @@ Items stft_operator(Site site) {
 }
 
 Items window(Site site, const Floats& terms) {
+  if (const auto size = site.maybe_ints(0); size && !size->empty() && size->at(0) < 0)
+    site.fail_node("the size ", size->at(0), " is negative");
   return {cosine_window(site.in(0), terms, site.flag("periodic", true),
                         dtype_attribute(site, "output_datatype"))};
 }

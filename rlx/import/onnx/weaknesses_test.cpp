@@ -189,6 +189,8 @@ TEST(OnnxWeaknesses, NegativeSizes) {
            {list("zero", {0}), tensor<float>("w", kFloatType, {1, 3, 4}, std::vector<float>(12)),
             tensor<float>("r", kFloatType, {1, 3, 1}, std::vector<float>(3))}),
       "GRU: hidden_size is -1, and R is f32[1, 3, 1]");
+  EXPECT_EQ(said({node("HannWindow", {"n"}, "y")}, {list("n", {-5})}),
+            "HannWindow: the size -5 is negative");
   EXPECT_NE(said({node("Tile", {"x", "r"}, "y")}, {list("r", {-1, 1, 1, 1})}), "");
   EXPECT_NE(said({node("Expand", {"x", "r"}, "y")}, {list("r", {-5, 1, 4, 4})}), "");
 }
