@@ -12,7 +12,13 @@ HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
 namespace {
 
-constexpr int kTileRows = kRegisters == 32 ? 8 : 4, kTileVectors = 3;
+// A vector of b serves all rows of a tile and a word of a all its vectors: so narrow panels have
+// more rows, as many as there are registers for their sums.
+constexpr int kTileVectors = kRegisters == 32 ? 4 : 3;
+constexpr int rows_of(int vectors) {
+  return kRegisters < 32 ? 4 : vectors == 4 ? 6 : vectors == 3 ? 8 : 12;
+}
+constexpr int kTileRows = rows_of(kTileVectors);
 constexpr int64_t kPanel = kTileVectors * kLanes;
 
 // Two numbers of 16 bits in a word.
@@ -49,6 +55,45 @@ struct Fours {
 };
 #endif
 
+// The sum of the bytes of some words, those without a sign less 128.
+inline int32_t sum_of_bytes(const uint8_t* from, int64_t words, bool is_signed) {
+  int32_t sum = 0;
+  int64_t w = 0;
+#ifdef RLX_BYTES_BY_FOURS
+  if (is_signed) {
+    I sums = set_int(0);
+    for (; w + kLanes <= words; w += kLanes) {
+      int32_t part[kLanes];
+      std::memcpy(part, from + w * 4, sizeof part);
+      sums = Fours::more(sums, set_int(0x01010101), load_integers(part));
+    }
+    int32_t lanes[kLanes];
+    store_integers(sums, lanes);
+    for (const int32_t lane : lanes) sum += lane;
+  }
+#endif
+  const int flip = is_signed ? 0 : 128;
+  for (int64_t k = w * 4; k < words * 4; ++k) sum += static_cast<int8_t>(from[k] ^ flip);
+  return sum;
+}
+
+// Columns that lie in words as they are. A line of each at a time: what is read and what is written
+// stay in the first cache.
+inline void pack_words(const ByteMatrix& b, int64_t panel, int64_t columns, int64_t words,
+                       uint32_t* to) {
+  constexpr int64_t kTogether = 16;
+  const uint32_t flip = b.is_signed ? 0 : 0x80808080u;
+  for (int64_t first = 0; first < words; first += kTogether)
+    for (int64_t j = 0; j < columns; ++j) {
+      const auto* from = static_cast<const uint8_t*>(b.data) + (panel * kPanel + j) * b.column;
+      for (int64_t w = first; w < std::min(first + kTogether, words); ++w) {
+        uint32_t word;
+        std::memcpy(&word, from + w * 4, sizeof word);
+        to[w * kPanel + j] = word ^ flip;
+      }
+    }
+}
+
 template <class Words>
 void pack(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uint32_t* packed,
           int32_t* sums) {
@@ -63,28 +108,32 @@ void pack(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uin
     const int64_t here = std::min(kPanel, columns - p * kPanel);
     if (sizeof(T) == 1 && b.row == 1 &&
         inner % Words::in_word == 0) {  // words lie there as they are
-      const uint32_t flip = b.is_signed ? 0 : 0x80808080u;
-      for (int64_t j = 0; j < here; ++j) {
-        const auto* from = static_cast<const uint8_t*>(b.data) + (p * kPanel + j) * b.column;
-        for (int64_t w = 0; w < words; ++w) {
-          uint32_t word;
-          std::memcpy(&word, from + w * 4, sizeof word);
-          packed[(p * words + w) * kPanel + j] = word ^ flip;
-        }
-        for (int64_t k = 0; k < inner; ++k)
-          sum[j] += static_cast<int8_t>(from[k] ^ static_cast<uint8_t>(flip));
-      }
+      pack_words(b, p, here, words, packed + p * kPanel * words);
+      for (int64_t j = 0; j < here; ++j)
+        sum[j] = sum_of_bytes(static_cast<const uint8_t*>(b.data) + (p * kPanel + j) * b.column,
+                              words, b.is_signed);
       continue;
     }
-    for (int64_t k = 0; k < inner; ++k)
+    const auto number = [&](int64_t k, int64_t j) {
+      const uint8_t byte =
+          static_cast<const uint8_t*>(b.data)[k * b.row + (p * kPanel + j) * b.column];
+      return (b.is_signed ? static_cast<int8_t>(byte) : byte) + shift;
+    };
+    constexpr int64_t in_word = Words::in_word;
+    int64_t k = 0;
+    for (; k + in_word <= inner; k += in_word)
+      for (int64_t j = 0; j < here; ++j)
+#pragma GCC unroll 4
+        for (int64_t i = 0; i < in_word; ++i) {
+          const int x = number(k + i, j);
+          to[k * kPanel + j * in_word + i] = static_cast<T>(x);
+          sum[j] += x;
+        }
+    for (int64_t i = 0; k + i < inner; ++i)  // of the last word
       for (int64_t j = 0; j < here; ++j) {
-        const int64_t at = k * b.row + (p * kPanel + j) * b.column;
-        const int number = (b.is_signed ? static_cast<const int8_t*>(b.data)[at]
-                                        : static_cast<const uint8_t*>(b.data)[at]) +
-                           shift;
-        to[(k / Words::in_word * kPanel + j) * Words::in_word + k % Words::in_word] =
-            static_cast<T>(number);
-        sum[j] += number;
+        const int x = number(k + i, j);
+        to[k * kPanel + j * in_word + i] = static_cast<T>(x);
+        sum[j] += x;
       }
   }
 }
@@ -123,31 +172,40 @@ struct RowZeros {
   }
 };
 
+// `next` is what will be read next of b, and comes from afar: a line is asked for with each word.
+constexpr int64_t kLine = 16;  // words
+constexpr int kSecondCache = 2;
 template <class Words, int rows, int vectors>
-HWY_NOINLINE void run_tile(const ByteProduct& p, int64_t row, int64_t panel, int64_t words) {
+HWY_NOINLINE void run_tile(const ByteProduct& p, int64_t row, int64_t panel, int64_t words,
+                           const int32_t* next) {
   // So few sums would wait for each other: several of each, added at the end.
   constexpr int chains = rows == 1 ? 4 : 1;
   I sums[chains][rows][vectors];
-  for (auto& chain : sums)
-    for (auto& each : chain)
-      for (I& x : each) x = set_int(0);
+  // Unrolled, as all loops over the sums: what is indexed by a variable would not be in registers.
+#pragma GCC unroll 4
+  for (int i = 0; i < chains; ++i)
+#pragma GCC unroll 12
+    for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) sums[i][r][v] = set_int(0);
   const auto* b = reinterpret_cast<const int32_t*>(p.b) + panel * kPanel * words;
   const bool in_pieces = p.pieces.starts != nullptr;
   const int64_t length = in_pieces ? p.pieces.words : words;
   for (int64_t piece = 0; piece < (in_pieces ? p.pieces.count : 1); ++piece) {
     const int32_t* a[rows];
-#pragma GCC unroll 8
+#pragma GCC unroll 12
     for (int r = 0; r < rows; ++r)
       a[r] = reinterpret_cast<const int32_t*>(p.a) +
              (in_pieces ? p.pieces.starts[row + r] + p.pieces.offsets[piece] : (row + r) * words);
     int64_t k = 0;
     for (; k + chains <= length; k += chains)
 #pragma GCC unroll 4
-      for (int i = 0; i < chains; ++i, b += kPanel) {
+      for (int i = 0; i < chains; ++i, b += kPanel, next += kLine) {
+        __builtin_prefetch(next, 0, kSecondCache);
         I right[vectors];
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) right[v] = load_integers(b + v * kLanes);
-#pragma GCC unroll 8
+#pragma GCC unroll 12
         for (int r = 0; r < rows; ++r) {
           const I left = set_int(a[r][k + i]);
 #pragma GCC unroll 4
@@ -155,25 +213,29 @@ HWY_NOINLINE void run_tile(const ByteProduct& p, int64_t row, int64_t panel, int
             sums[i][r][v] = Words::more(sums[i][r][v], left, right[v]);
         }
       }
-    for (; k < length; ++k, b += kPanel)
-      for (int r = 0; r < rows; ++r)
-        for (int v = 0; v < vectors; ++v)
-          sums[0][r][v] =
-              Words::more(sums[0][r][v], set_int(a[r][k]), load_integers(b + v * kLanes));
+    if constexpr (chains > 1)
+      for (; k < length; ++k, b += kPanel)
+        for (int r = 0; r < rows; ++r)
+#pragma GCC unroll 4
+          for (int v = 0; v < vectors; ++v)
+            sums[0][r][v] =
+                Words::more(sums[0][r][v], set_int(a[r][k]), load_integers(b + v * kLanes));
   }
-  const int64_t column = panel * kPanel;
-#pragma GCC unroll 8
+  const int64_t column = panel * kPanel, columns = p.columns;
+  const int32_t *b_sums = p.b_sums, *b_zero = p.b_zero;
+#pragma GCC unroll 12
   for (int r = 0; r < rows; ++r) {
     const RowZeros zeros(p, row + r);
     int32_t* c = p.c + (row + r) * p.c_row + column;
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
-      const int64_t at = column + v * kLanes, left = p.columns - at;
+      const int64_t at = column + v * kLanes, left = columns - at;
       I x = sums[0][r][v];
+#pragma GCC unroll 4
       for (int i = 1; i < chains; ++i) x = x + sums[i][r][v];
-      x = x - multiply(zeros.a_zero, load_integers(p.b_sums + at));
-      if (p.b_zero) x = x - multiply(load_integers(p.b_zero + at), zeros.rest);
-      if (left >= kLanes) {
+      x = x - multiply(zeros.a_zero, load_integers(b_sums + at));
+      if (b_zero) x = x - multiply(load_integers(b_zero + at), zeros.rest);
+      if (v + 1 < vectors || left >= kLanes) {
         store_integers(x, c + v * kLanes);
       } else {
         int32_t part[kLanes];
@@ -184,23 +246,32 @@ HWY_NOINLINE void run_tile(const ByteProduct& p, int64_t row, int64_t panel, int
   }
 }
 
-template <class Words, int rows>
-void run_rows(const ByteProduct& p, int64_t row, int64_t panel, int64_t words) {
-  const int64_t vectors = (std::min(kPanel, p.columns - panel * kPanel) + kLanes - 1) / kLanes;
-  if (vectors == 3) return run_tile<Words, rows, 3>(p, row, panel, words);
-  if (vectors == 2) return run_tile<Words, rows, 2>(p, row, panel, words);
-  run_tile<Words, rows, 1>(p, row, panel, words);
+template <class Words, int vectors>
+void run_panel(const ByteProduct& p, Range rows, int64_t panel, int64_t words) {
+  constexpr int most = rows_of(vectors);
+  // The first tiles ask for the next panel, a part each; the others for what is there.
+  const bool asks = p.more_b || (panel + 1) * kPanel < p.columns;
+  const auto* const b = reinterpret_cast<const int32_t*>(p.b) + panel * kPanel * words;
+  int64_t r = rows.begin, parts = asks ? kTileVectors : 0;
+  const auto ask = [&] {
+    return parts > 0 ? b + kPanel * words + (kTileVectors - parts--) * words * kLine : b;
+  };
+  for (; r + most <= rows.end; r += most) run_tile<Words, most, vectors>(p, r, panel, words, ask());
+  for (; r + 4 <= rows.end; r += 4) run_tile<Words, 4, vectors>(p, r, panel, words, ask());
+  for (; r + 2 <= rows.end; r += 2) run_tile<Words, 2, vectors>(p, r, panel, words, ask());
+  if (r < rows.end) run_tile<Words, 1, vectors>(p, r, panel, words, ask());
 }
 
 template <class Words>
 void run(const ByteProduct& p, Range rows, Range panels) {
   const int64_t words = (p.inner + Words::in_word - 1) / Words::in_word;
   for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-    int64_t r = rows.begin;
-    for (; r + kTileRows <= rows.end; r += kTileRows)
-      run_rows<Words, kTileRows>(p, r, panel, words);
-    for (; r + 2 <= rows.end; r += 2) run_rows<Words, 2>(p, r, panel, words);
-    if (r < rows.end) run_rows<Words, 1>(p, r, panel, words);
+    const int64_t vectors = (std::min(kPanel, p.columns - panel * kPanel) + kLanes - 1) / kLanes;
+    if (vectors == 1) run_panel<Words, 1>(p, rows, panel, words);
+    if (vectors == 2) run_panel<Words, 2>(p, rows, panel, words);
+    if (vectors == 3) run_panel<Words, 3>(p, rows, panel, words);
+    if constexpr (kTileVectors == 4)
+      if (vectors == 4) run_panel<Words, 4>(p, rows, panel, words);
   }
 }
 

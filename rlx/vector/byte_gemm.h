@@ -34,6 +34,7 @@ struct ByteProduct {
   const int32_t* a_sums = nullptr;
   const uint32_t* b = nullptr;  // made by pack, with the sums of its columns
   const int32_t* b_sums = nullptr;
+  bool more_b = false;  // behind its panels are those that will be read next
   // Of the numbers as they are laid out: see a_shift, b_shift. A null b_zero is 0.
   const int32_t* a_zero = nullptr;
   int64_t a_zero_step = 0;

@@ -72,7 +72,7 @@ TEST(VectorByteGemm, SumsAreExactForEverySignAndZeroPoint) {
     for (const bool by_fours : {false, true}) {
       if (by_fours && !multiplies_bytes()) continue;
       const ByteGemm gemm = byte_gemm(isa, by_fours);
-      for (const int64_t rows : {1, 2, 11})
+      for (const int64_t rows : {1, 2, 11, 27})
         for (const int64_t columns : {1, 17, 48, 100})
           for (const int64_t inner : {1, 3, 4, 63, 260})
             for (int bits = 0; bits < 16; ++bits) {

@@ -121,8 +121,11 @@ void take_pixels(const BytePicture& picture, int64_t in_word, Range rows, uint32
 }
 
 void WindowPieces::find(const BytePicture& picture, int64_t in_word) {
-  const Windows::Axis &ys = picture.windows.y, &xs = picture.windows.x;
-  const int64_t deep = picture.deep(in_word), width = picture.pixels();
+  if (deep == picture.deep(in_word) && windows == picture.windows) return;
+  deep = picture.deep(in_word);
+  windows = picture.windows;
+  const Windows::Axis &ys = windows.y, &xs = windows.x;
+  const int64_t width = picture.pixels();
   const bool touch = xs.dilation == 1 || xs.window == 1;
   words = touch ? xs.window * deep : deep;
   offsets.clear();
@@ -158,9 +161,16 @@ void pack_taps(const BytePicture& picture, const ByteGemm& gemm, const void* wei
   std::vector<uint8_t> ordered(static_cast<size_t>(columns.count() * inner));
   const auto* from = static_cast<const uint8_t*>(weights) + columns.begin * channels * taps;
   uint8_t* to = ordered.data();
-  for (int64_t j = 0; j < columns.count(); ++j, to += inner)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t tap = 0; tap < taps; ++tap) to[tap * filled + c] = *from++;
+  for (int64_t j = 0; j < columns.count(); ++j, to += inner, from += channels * taps)
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      int64_t c = 0;
+      for (; c + 4 <= channels; c += 4) {
+        const uint8_t* at = from + c * taps + tap;
+        const uint8_t word[] = {at[0], at[taps], at[2 * taps], at[3 * taps]};
+        std::memcpy(to + tap * filled + c, word, sizeof word);
+      }
+      for (; c < channels; ++c) to[tap * filled + c] = from[c * taps + tap];
+    }
   const ByteMatrix matrix{ordered.data(), is_signed, 1, inner};
   gemm.pack(matrix, inner, columns.count(), {0, panels.count()},
             packed + panels.begin * gemm.panel_columns * gemm.words(inner),

@@ -42,7 +42,10 @@ void take_pixels(const BytePicture& picture, int64_t in_word, Range rows, uint32
 struct WindowPieces {
   std::vector<int64_t> starts, offsets;
   int64_t words = 0;
+  Windows windows = {};  // these are of
+  int64_t deep = 0;
 
+  // Does nothing where the picture has the extents of the one before.
   void find(const BytePicture& picture, int64_t in_word);
   BytePieces pieces() const {
     return {starts.data(), offsets.data(), static_cast<int64_t>(offsets.size()), words};

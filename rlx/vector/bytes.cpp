@@ -56,65 +56,144 @@ struct Row {
   }
 };
 
+// Steps of a scale and a zero point that all elements share, cut to what fits in T.
+template <class T>
+struct Steps {
+  F scale, from, to;
+  I shift;
+  Steps(float by, float zero)
+      : scale(set(by)),
+        // Limits are whole numbers, so what is cut before it is rounded is cut alike.
+        from(set(static_cast<float>(std::numeric_limits<T>::min()) - zero)),
+        to(set(static_cast<float>(std::numeric_limits<T>::max()) - zero)),
+        shift(set_int(static_cast<int32_t>(zero))) {}
+  template <bool divides>
+  HWY_INLINE I of(F x) const {
+    if constexpr (divides) x = x / scale;
+    const F steps = select(equal(x, x), x, set(0.0f));
+    return rounded(min(to, max(from, steps))).integer + shift;
+  }
+};
+
+template <class T, bool divides>
+void quantise_alike(const float* x, const Steps<T>& all, T* y, int64_t count) {
+  const Steps<T> steps = all;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    store_integers(steps.template of<divides>(load(x + i)), y + i);
+  if (i < count)
+    store_at(steps.template of<divides>(load_part(x + i, count - i)), y + i, count - i);
+}
+
 template <class T>
 void quantise_to(const float* x, const Scales& s, T* y, int64_t count) {
   if (count <= 0) return;
   const Row<float> scale(s.scale, s.scale_step, 1);
   const Row<T> zero(static_cast<const T*>(s.zero), s.zero_step, 0);
-  const F low = set(std::numeric_limits<T>::min()), high = set(std::numeric_limits<T>::max());
-  const bool divides = s.scale && (s.scale_step != 0 || *s.scale != 1);
-  // Limits are whole numbers, so what is cut before it is rounded is cut alike.
-  const auto quantised = [&](int64_t i, F from, F to, I shift) HWY_ATTR {
-    F steps = load_some(x + i, count - i, set(0.0f));
-    if (divides) steps = steps / scale.at(i, count - i);
-    steps = select(equal(steps, steps), steps, set(0.0f));
-    return rounded(min(to, max(from, steps))).integer + shift;
-  };
-  if (zero.step == 0) {
-    const F from = low - zero.same, to = high - zero.same;
-    const I shift = rounded(zero.same).integer;
-    for (int64_t i = 0; i < count; i += kLanes)
-      store_at(quantised(i, from, to, shift), y + i, count - i);
-    return;
+  if (scale.step == 0 && zero.step == 0) {
+    const float by = s.scale ? *s.scale : 1;
+    const Steps<T> steps(by, zero.data ? static_cast<float>(*zero.data) : 0);
+    if (by == 1) return quantise_alike<T, false>(x, steps, y, count);
+    return quantise_alike<T, true>(x, steps, y, count);
   }
+  const F low = set(std::numeric_limits<T>::min()), high = set(std::numeric_limits<T>::max());
   for (int64_t i = 0; i < count; i += kLanes) {
-    const F shift = zero.at(i, count - i);
-    store_at(quantised(i, low - shift, high - shift, rounded(shift).integer), y + i, count - i);
+    const F shift = zero.at(i, count - i),
+            x_here = load_some(x + i, count - i, set(0.0f)) / scale.at(i, count - i),
+            steps = select(equal(x_here, x_here), x_here, set(0.0f));
+    const I y_here = rounded(min(high - shift, max(low - shift, steps))).integer;
+    store_at(y_here + rounded(shift).integer, y + i, count - i);
   }
 }
 
+// (x - zero) * scale: of all elements alike, or of each its own. Differences of i32 are those of
+// integers: f32 may not hold them.
+template <class T>
+struct Zeros {
+  using Vector = F;
+  static HWY_INLINE F less_zero(I x, F zero) { return to_float(x) - zero; }
+  static HWY_INLINE F one(T zero) { return set(static_cast<float>(zero)); }
+  static HWY_INLINE F several(const T* from, int64_t count) { return floats_at(from, count); }
+};
+template <>
+struct Zeros<int32_t> {
+  using Vector = I;
+  static HWY_INLINE F less_zero(I x, I zero) { return to_float(x - zero); }
+  static HWY_INLINE I one(int32_t zero) { return set_int(zero); }
+  static HWY_INLINE I several(const int32_t* from, int64_t count) {
+    return integers_at(from, count);
+  }
+};
+template <class T, bool alike>
+struct Values {
+  const float* scales;
+  const T* zeros;
+  F scale;
+  typename Zeros<T>::Vector zero;
+  Values(const float* scales_from, const T* zeros_from)
+      : scales(scales_from),
+        zeros(zeros_from),
+        scale(set(scales_from ? *scales_from : 1.0f)),
+        zero(Zeros<T>::one(zeros_from ? *zeros_from : T{0})) {}
+  HWY_INLINE F of(const T* x, int64_t i, int64_t count) const {
+    const I integers = integers_at(x + i, count);
+    if constexpr (alike) return Zeros<T>::less_zero(integers, zero) * scale;
+    return Zeros<T>::less_zero(integers, Zeros<T>::several(zeros + i, count)) *
+           floats_at(scales + i, count);
+  }
+};
+
+// Body(values) with what is quick, and false where nothing is: steps other than 0 and 1.
+template <class T, class Body>
+bool with_values(const Scales& s, const Body& body) {
+  const auto* zeros = static_cast<const T*>(s.zero);
+  const int64_t scale_step = s.scale ? s.scale_step : 0, zero_step = zeros ? s.zero_step : 0;
+  if (scale_step == 0 && zero_step == 0) return body(Values<T, true>(s.scale, zeros)), true;
+  if (scale_step == 1 && zero_step == 1) return body(Values<T, false>(s.scale, zeros)), true;
+  return false;
+}
+
+template <class T>
+struct ToFloats {
+  const T* x;
+  float* y;
+  int64_t count;
+  template <class Values>
+  void operator()(const Values& given) const {
+    const Values values = given;
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) store(values.of(x, i, kLanes), y + i);
+    if (i < count) store_part(values.of(x, i, count - i), y + i, count - i);
+  }
+};
+
 template <class T>
 void dequantise_of(const T* x, const Scales& s, float* y, int64_t count) {
-  if (count <= 0) return;
-  const Row<float> scale(s.scale, s.scale_step, 1);
-  const Row<T> zero(static_cast<const T*>(s.zero), s.zero_step, 0);
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const F steps = to_float(integers_at(x + i, count - i)) - zero.at(i, count - i);
-    store_some(steps * scale.at(i, count - i), y + i, count - i);
+  if (count <= 0 || with_values<T>(s, ToFloats<T>{x, y, count})) return;
+  const auto* zeros = static_cast<const T*>(s.zero);
+  for (int64_t i = 0; i < count; ++i) {
+    const Scales one{s.scale ? s.scale + i * s.scale_step : nullptr, 0,
+                     zeros ? zeros + i * s.zero_step : nullptr, 0};
+    with_values<T>(one, ToFloats<T>{x + i, y + i, 1});
   }
 }
-// Of i32, whose difference f32 may not hold.
-void dequantise_of(const int32_t* x, const Scales& s, float* y, int64_t count) {
-  if (count <= 0) return;
-  const Row<float> scale(s.scale, s.scale_step, 1);
-  const auto* zeros = static_cast<const int32_t*>(s.zero);
-  const bool same = !zeros || s.zero_step == 0;
-  const I zero = set_int(zeros ? *zeros : 0);
-  for (int64_t i = 0; i < count; i += kLanes) {
-    const int64_t here = std::min(count - i, kLanes);
-    I steps = integers_at(x + i, here);
-    if (same) {
-      steps = steps - zero;
-    } else if (s.zero_step == 1) {
-      steps = steps - integers_at(zeros + i, here);
-    } else {
-      int32_t part[kLanes] = {};
-      for (int64_t k = 0; k < here; ++k) part[k] = zeros[(i + k) * s.zero_step];
-      steps = steps - load_integers(part);
-    }
-    store_some(to_float(steps) * scale.at(i, here), y + i, here);
+
+template <class From, class To, bool divides>
+struct Requantise {
+  const From* x;
+  To* y;
+  int64_t count;
+  const Steps<To>& steps;
+  template <class Values>
+  void operator()(const Values& given) const {
+    const Values values = given;
+    const Steps<To> to = steps;
+    int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+      store_integers(to.template of<divides>(values.of(x, i, kLanes)), y + i);
+    if (i < count) store_at(to.template of<divides>(values.of(x, i, count - i)), y + i, count - i);
   }
-}
+};
 
 void quantise(const float* x, const Scales& scales, Integer to, void* y, int64_t count) {
   switch (to) {
@@ -144,6 +223,52 @@ void dequantise(Integer from, const void* x, const Scales& scales, float* y, int
     case Integer::i32:
       return dequantise_of(static_cast<const int32_t*>(x), scales, y, count);
   }
+}
+
+template <class From, class To>
+void requantise_of(const From* x, const Scales& of, const Scales& s, To* y, int64_t count) {
+  if (count <= 0) return;
+  const auto* zero = static_cast<const To*>(s.zero);
+  if ((!s.scale || s.scale_step == 0) && (!zero || s.zero_step == 0)) {
+    const float by = s.scale ? *s.scale : 1;
+    const Steps<To> steps(by, zero ? static_cast<float>(*zero) : 0);
+    const bool done = by == 1
+                          ? with_values<From>(of, Requantise<From, To, false>{x, y, count, steps})
+                          : with_values<From>(of, Requantise<From, To, true>{x, y, count, steps});
+    if (done) return;
+  }
+  const auto* from_zeros = static_cast<const From*>(of.zero);
+  for (int64_t i = 0; i < count; ++i) {
+    float value;
+    dequantise_of(x + i,
+                  {of.scale ? of.scale + i * of.scale_step : nullptr, 0,
+                   from_zeros ? from_zeros + i * of.zero_step : nullptr, 0},
+                  &value, 1);
+    quantise_to(&value,
+                {s.scale ? s.scale + i * s.scale_step : nullptr, 0,
+                 zero ? zero + i * s.zero_step : nullptr, 0},
+                y + i, 1);
+  }
+}
+template <class To>
+void requantise_to(Integer from, const void* x, const Scales& of, const Scales& scales, To* y,
+                   int64_t count) {
+  switch (from) {
+    case Integer::i8:
+      return requantise_of(static_cast<const int8_t*>(x), of, scales, y, count);
+    case Integer::u8:
+      return requantise_of(static_cast<const uint8_t*>(x), of, scales, y, count);
+    case Integer::i32:
+      return requantise_of(static_cast<const int32_t*>(x), of, scales, y, count);
+    case Integer::i16:
+    case Integer::u16:
+      return;
+  }
+}
+void requantise(Integer from, const void* x, const Scales& of, Integer to, const Scales& scales,
+                void* y, int64_t count) {
+  if (to == Integer::i8) requantise_to(from, x, of, scales, static_cast<int8_t*>(y), count);
+  if (to == Integer::u8) requantise_to(from, x, of, scales, static_cast<uint8_t*>(y), count);
 }
 
 // x . w for some rows of w at a time, which share what is loaded of x.
@@ -226,7 +351,12 @@ void multiply(const ByteRowsProduct& product, Range columns) {
     multiply_rows<uint8_t>(product, columns);
 }
 
-Bytes make() { return {.quantise = quantise, .dequantise = dequantise, .multiply = multiply}; }
+Bytes make() {
+  return {.quantise = quantise,
+          .dequantise = dequantise,
+          .requantise = requantise,
+          .multiply = multiply};
+}
 
 }  // namespace
 }  // namespace rlx::vector::HWY_NAMESPACE

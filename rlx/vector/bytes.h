@@ -53,6 +53,10 @@ struct Bytes {
   void (*quantise)(const float* x, const Scales& scales, Integer to, void* y, int64_t count);
   // y = (x - zero) * scale; a null scale is 1.
   void (*dequantise)(Integer from, const void* x, const Scales& scales, float* y, int64_t count);
+  // The two one after the other: what `x` stands for, as integers of another scale.
+  // Of i32 and bytes, to bytes.
+  void (*requantise)(Integer from, const void* x, const Scales& of, Integer to,
+                     const Scales& scales, void* y, int64_t count);
   // Some columns of c.
   void (*multiply)(const ByteRowsProduct& product, Range columns);
 };

@@ -55,6 +55,46 @@ TEST(VectorBytes, TiesGoToEvenAndWhatIsNoNumberToTheZeroPoint) {
   }
 }
 
+// Each with a scale and a zero point for all or for each, and strides that vectors do not load.
+template <class From, class To>
+void compare_requantised(Isa isa, Integer from, Integer to, int64_t count) {
+  const Bytes functions = bytes(isa);
+  std::vector<From> x, from_zeros;
+  std::vector<To> to_zeros;
+  for (int64_t i = 0; i < 2 * count; ++i) {
+    x.push_back(static_cast<From>(i * 977 - 3000));
+    from_zeros.push_back(static_cast<From>(i * 5 % 60));
+    to_zeros.push_back(static_cast<To>(3 * i % 50));
+  }
+  std::vector<float> from_scales = random_floats(2 * count, 0.01f, 1),
+                     to_scales = random_floats(2 * count, 0.5f, 2, 2);
+  from_scales[0] = NAN;
+  to_scales[0] = 1;
+  const auto size = static_cast<size_t>(count);
+  for (const int64_t step : {0, 1, 2})
+    for (const int64_t to_step : {0, 1})
+      for (const int64_t skip : {0, 1}) {  // a scale of 1, and another
+        const Scales of{from_scales.data() + skip, step, from_zeros.data(), step},
+            with{to_scales.data() + skip, to_step, to_zeros.data(), to_step};
+        std::vector<float> floats(size);
+        std::vector<To> want(size), y(size);
+        functions.dequantise(from, x.data(), of, floats.data(), count);
+        functions.quantise(floats.data(), with, to, want.data(), count);
+        functions.requantise(from, x.data(), of, to, with, y.data(), count);
+        ASSERT_EQ(y, want) << name_of(isa) << ' ' << count << ' ' << step << ' ' << to_step;
+      }
+}
+
+TEST(VectorBytes, RequantisingGivesTheBitsOfFloatsInBetween) {
+  for (const Isa isa : isas())
+    for (const int64_t count : kCounts) {
+      compare_requantised<int32_t, uint8_t>(isa, Integer::i32, Integer::u8, count);
+      compare_requantised<int32_t, int8_t>(isa, Integer::i32, Integer::i8, count);
+      compare_requantised<uint8_t, int8_t>(isa, Integer::u8, Integer::i8, count);
+      compare_requantised<int8_t, uint8_t>(isa, Integer::i8, Integer::u8, count);
+    }
+}
+
 TEST(VectorBytes, LargeIntegersLoseTheirZeroPointBeforeTheyAreFloats) {
   for (const Isa isa : isas()) {
     const std::vector<int32_t> x{2000000001, 5, -7};

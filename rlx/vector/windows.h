@@ -11,8 +11,10 @@ struct Windows {
     int64_t in = 1, out = 1;                       // extents
     int64_t window = 1, stride = 1, dilation = 1;  // a window of 64 at most
     int64_t before = 0;  // padding in front; behind it is what the windows need
+    bool operator==(const Axis&) const = default;
   };
   Axis y = {}, x = {};
+  bool operator==(const Windows&) const = default;
 };
 
 // Each function computes some rows of the result, in a scratch of its own.

@@ -183,7 +183,7 @@ class ByteConvolutionKernel : public image::CallKernel {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
     const int64_t words = gemm.words(product.inner), panel = gemm.panel_columns * words * 4;
     // As many panels as stay in the second cache, of as many rows as the sums of stay in the first.
-    constexpr int64_t kPanelBytes = 192 << 10, kSums = 4096;
+    constexpr int64_t kPanelBytes = 640 << 10, kSums = 4096;
     const int64_t together = std::max<int64_t>(1, kPanelBytes / panel),
                   width = std::min(together, gemm.panels(product.columns)) * gemm.panel_columns;
     const int64_t height = std::max<int64_t>(1, kSums / width / gemm.tile_rows) * gemm.tile_rows;
@@ -212,6 +212,7 @@ class ByteConvolutionKernel : public image::CallKernel {
               block.a_sums += row;
               block.b += first * words;
               block.b_sums += first;
+              block.more_b = end < product.columns;
               if (block.b_zero) block.b_zero += first;
               block.c = sums;
               block.c_row = block.columns;
@@ -228,6 +229,10 @@ class ByteConvolutionKernel : public image::CallKernel {
     const int64_t padded = ByteDepthwise::padded(outputs_), taps = picture.taps(),
                   shift = engine_->byte_gemm.b_shift(w_signed),
                   zero_of_x = x_zero_ + (picture.is_signed ? 128 : 0);
+    const Taken taken{w.tensor.mark(), outputs_, taps, zero_of_x};
+    if (keeps_w_ && taken == taken_ && taken_zeros_ == w_zeros_) return;
+    taken_ = taken;
+    taken_zeros_ = w_zeros_;
     weights_.assign(static_cast<size_t>((taps + 1) * padded), 0);
     const auto* bytes = reinterpret_cast<const uint8_t*>(bytes_of(w));
     const int64_t columns = static_cast<int64_t>(w_zeros_.size()) / groups_;
@@ -283,6 +288,13 @@ class ByteConvolutionKernel : public image::CallKernel {
         });
   }
 
+  // What the weights of channels are made of.
+  struct Taken {
+    Tensor::Mark mark = {};
+    int64_t outputs = 0, taps = 0, zero_of_x = 0;
+    bool operator==(const Taken&) const = default;
+  };
+
   CpuEnginePtr engine_;
   const Attrs& attrs_;
   const bool keeps_w_;
@@ -292,8 +304,9 @@ class ByteConvolutionKernel : public image::CallKernel {
   int64_t groups_ = 1, outputs_ = 0;
   int32_t x_zero_ = 0, shifted_x_zero_ = 0;
   bool has_w_zeros_ = false;
-  std::vector<int32_t> w_zeros_, window_sums_, weights_;
+  std::vector<int32_t> w_zeros_, taken_zeros_, window_sums_, weights_;
   std::vector<uint32_t> words_;
+  Taken taken_;
   vector::WindowPieces pieces_;
   PackedOf packed_;
 };

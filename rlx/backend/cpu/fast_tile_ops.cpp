@@ -34,9 +34,16 @@ void tile_pow(const CpuEngine& engine, const TileArguments& at) {
     at.results()[i] = std::pow(x[i * at.steps[0]], power[i * at.steps[1]]);
 }
 // Numbers kept as integers; operands are x, scale, and perhaps a zero point.
-vector::Scales scales_of(const TileArguments& at) {
-  const bool has_zero = at.operands > 2;
-  return {at.floats(1), at.steps[1], has_zero ? at.x[2] : nullptr, has_zero ? at.steps[2] : 0};
+vector::Scales scales_of(const TileArguments& at, size_t scale = 1) {
+  const bool has_zero = at.operands > scale + 1;
+  return {at.floats(scale), at.steps[scale], has_zero ? at.x[scale + 1] : nullptr,
+          has_zero ? at.steps[scale + 1] : 0};
+}
+// Those of element i alone.
+vector::Scales scales_at(const vector::Scales& all, int64_t i, DType integers) {
+  const auto* zeros = static_cast<const std::byte*>(all.zero);
+  return {all.scale + i * all.scale_step, 0,
+          zeros ? zeros + i * all.zero_step * bytes_of(integers) : nullptr, 0};
 }
 bool takes_scales(const TileArguments& of, DType integers) {
   return of.operands >= 2 && of.dtypes[1] == DType::f32 &&
@@ -52,13 +59,9 @@ bool accepts_dequantise(const TileArguments& of) {
 // run(scales, first, count): x is one element where it is repeated.
 template <class Run>
 void each_scaled(const TileArguments& at, DType integers, const Run& run) {
-  vector::Scales scales = scales_of(at);
+  const vector::Scales scales = scales_of(at);
   if (at.steps[0] == 1 || at.count == 1) return run(scales, 0, at.count);
-  const auto* zeros = static_cast<const std::byte*>(scales.zero);
-  for (int64_t i = 0; i < at.count; ++i)
-    run({scales.scale + i * scales.scale_step, 0,
-         zeros ? zeros + i * scales.zero_step * bytes_of(integers) : nullptr, 0},
-        i, 1);
+  for (int64_t i = 0; i < at.count; ++i) run(scales_at(scales, i, integers), i, 1);
 }
 void tile_quantise(const CpuEngine& engine, const TileArguments& at) {
   each_scaled(at, at.dtype, [&](const vector::Scales& scales, int64_t first, int64_t count) {
@@ -72,12 +75,23 @@ void tile_dequantise(const CpuEngine& engine, const TileArguments& at) {
                             count);
   });
 }
+// Of the operands of dequantise, and the scale and zero point of quantise.
+void tile_requantise(const CpuEngine& engine, const TileArguments& at) {
+  constexpr size_t kScale = 3;
+  const vector::Scales to = scales_of(at, kScale);
+  each_scaled(at, at.dtypes[0], [&](const vector::Scales& of, int64_t first, int64_t count) {
+    engine.bytes.requantise(*integer_of(at.dtypes[0]), at.x[0], of, *integer_of(at.dtype),
+                            count == at.count ? to : scales_at(to, first, at.dtype),
+                            static_cast<std::byte*>(at.y) + first, count);
+  });
+}
 struct TileEntry {
   const char* op;
   TileOp::Run run;
   TileOp::Run run_on_sums = nullptr;
   TileOp::Known known = TileOp::Known::nothing;
   bool (*accepts)(const TileArguments&) = nullptr;
+  TileOp::Run run_joined = nullptr;
 };
 // Their results are numbers that an operand has, or its dtype has as well.
 constexpr std::string_view kExactOps[] = {"abs", "max", "min", "neg", "relu"};
@@ -87,7 +101,7 @@ constexpr TileEntry kTileOps[] = {
     {"add", tile_binary<Binary::add>, nullptr, TileOp::Known::sum},
     {"clip", tile_shaped<&Elementwise::clamp, 2>, nullptr, TileOp::Known::clip},
     {"cos", tile_unary<&Elementwise::cos>},
-    {"dequantise", tile_dequantise, nullptr, TileOp::Known::nothing, accepts_dequantise},
+    {"dequantise", tile_dequantise, nullptr, TileOp::Known::dequantise, accepts_dequantise},
     {"div", tile_binary<Binary::div>},
     {"erf", tile_unary<&Elementwise::erf>},
     {"exp", tile_unary<&Elementwise::exp>},
@@ -102,7 +116,8 @@ constexpr TileEntry kTileOps[] = {
     {"mul", tile_binary<Binary::mul>},
     {"neg", tile_unary<&Elementwise::neg>},
     {"pow", tile_pow},
-    {"quantise", tile_quantise, nullptr, TileOp::Known::nothing, accepts_quantise},
+    {"quantise", tile_quantise, nullptr, TileOp::Known::quantise, accepts_quantise,
+     tile_requantise},
     {"reciprocal", tile_unary<&Elementwise::reciprocal>},
     {"relu", tile_unary<&Elementwise::relu>, nullptr, TileOp::Known::relu},
     {"sigmoid", tile_unary<&Elementwise::sigmoid>},
@@ -129,6 +144,7 @@ TileOps tile_ops(const image::Implementations& others) {
     TileOp& op = ops[entry.op];
     op.run = entry.run;
     op.run_on_sums = entry.run_on_sums;
+    op.run_joined = entry.run_joined;
     op.known = entry.known;
     op.accepts = entry.accepts;
     op.is_exact =

@@ -85,6 +85,7 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
   const auto last = static_cast<int32_t>(code_.size()) - 1;
   stores_last_ =
       stores_.size() == 1 && stores_[0] == last && code_.back().kind == Instruction::Kind::compute;
+  join_numbers();
   moves_.resize(inputs_.size());
   results_.resize(stores_.size());
   has_op_ = tile.has_anchor();
@@ -130,6 +131,27 @@ int32_t TileProgram::only_reader(int32_t value) const {
   // Passed on, its result lies where the first result will: it cannot be another one.
   const bool stored = std::count(stores_.begin(), stores_.end(), reader) != 0;
   return stored && stores_.size() > 1 ? -1 : reader;
+}
+
+// Integers that become floats for nothing but to be integers again do so in registers.
+void TileProgram::join_numbers() {
+  for (Instruction& each : code_) {
+    if (each.kind != Instruction::Kind::compute || each.op.known != TileOp::Known::quantise)
+      continue;
+    const int32_t floats = each.operands[0];
+    Instruction& before = code_[static_cast<size_t>(floats)];
+    const bool joins = before.kind == Instruction::Kind::compute &&
+                       before.op.known == TileOp::Known::dequantise && only_reader(floats) >= 0 &&
+                       before.operands.size() == 3 &&
+                       before.dtype == DType::f32;  // what is narrower rounds
+    if (!joins) continue;
+    std::vector<int32_t> operands = std::move(before.operands);
+    operands.insert(operands.end(), each.operands.begin() + 1, each.operands.end());
+    each.operands = std::move(operands);
+    each.op.run = each.op.run_joined;
+    before.operands.clear();
+    before.kind = Instruction::Kind::nothing;
+  }
 }
 
 // The op's result is read by an addition of what is in memory.
@@ -195,7 +217,8 @@ void TileProgram::make_slots() {
   if (has_op_) last[0] = code_.size();  // others may pass its tile on
   std::vector<size_t> free_after;       // by slot: the instruction that reads it last
   for (size_t i = 0; i < code_.size(); ++i) {
-    if (code_[i].kind == Instruction::Kind::number) continue;
+    if (code_[i].kind == Instruction::Kind::number || code_[i].kind == Instruction::Kind::nothing)
+      continue;
     // The result may be written over an operand of the same width.
     const size_t before = code_[i].op.accepts ? i : i + 1;
     const auto found = std::find_if(free_after.begin(), free_after.end(),
@@ -291,6 +314,15 @@ bool TileProgram::place(const image::CallSite& site, size_t axis) {
   }
   rows_ = 1;
   for (size_t i = 0; i < loops_; ++i) rows_ *= extents_[i];
+  repeated_ = {};
+  repeated_height_ = 0;
+  if (columns_ == 0 || rows_ == 0) return true;
+  const Piece whole{{0, rows_}, {0, columns_}};
+  if (const int64_t height = height_of(whole); height > 1 && rows_ > height) {
+    rows_again_.resize(kMostRepeated * kLongest);
+    repeat_rows(whole, height, rows_again_.data(), repeated_);
+    repeated_height_ = height;
+  }
   return true;
 }
 
@@ -425,7 +457,7 @@ TileProgram::Register TileProgram::compute(const Instruction& each, const Regist
     return {y, step};
   }
   // The result may be written over an operand: what is read again and again is read before.
-  std::array<double, 3> x = {};
+  std::array<double, TileArguments::kMost> x = {};
   for (size_t k = 0; k < each.operands.size(); ++k)
     x[k] = static_cast<double>(*arguments.floats(k));
   for (int64_t i = 0; i < arguments.count; ++i) {
@@ -445,6 +477,8 @@ void TileProgram::run_piece(const Piece& piece, const Piece& whole, const TileBl
     const Instruction& each = code_[i];
     auto* buffer = reinterpret_cast<std::byte*>(scratch + static_cast<int64_t>(each.slot) * length);
     switch (each.kind) {
+      case Instruction::Kind::nothing:
+        break;
       case Instruction::Kind::number:
         registers[i] = {each.number.data(), 0};
         break;
@@ -473,19 +507,26 @@ void TileProgram::run_piece(const Piece& piece, const Piece& whole, const TileBl
     write(results_[r], registers[static_cast<size_t>(stores_[r])], piece);
 }
 
-void TileProgram::run(vector::Range rows, vector::Range columns, const TileBlock& block) const {
-  alignas(64) float scratch[kScratch];
-  const int64_t length = length_of(slots_), width = columns.count();
-  if (width <= 0) return;
+// How many rows are a piece.
+int64_t TileProgram::height_of(const Piece& whole) const {
   // Rows that do not lie end to end would be copied together: long ones are taken one by one.
   constexpr int64_t kLong = 256;
-  const Piece whole{rows, columns};
+  const int64_t width = whole.columns.count();
   const bool apart = !results_.empty() && !is_contiguous(results_[0], whole);
-  const int64_t height = apart && width >= kLong ? 1 : std::max<int64_t>(1, length / width);
+  return apart && width >= kLong ? 1 : std::max<int64_t>(1, length_of(slots_) / width);
+}
+
+void TileProgram::run(vector::Range rows, vector::Range columns, const TileBlock& block) const {
+  alignas(64) float scratch[kScratch];
+  if (columns.count() <= 0) return;
+  const Piece whole{rows, columns};
+  const int64_t length = length_of(slots_), height = height_of(whole);
   alignas(64) float rows_again[kMostRepeated * kLongest];
-  Repeated repeated = {};
-  if (height > 1 && rows.count() > height)
-    repeat_rows({rows, columns}, height, rows_again, repeated);
+  Repeated own;
+  const bool known = height == repeated_height_ && columns.count() == columns_;
+  if (!known) own.fill(nullptr);
+  if (!known && height > 1 && rows.count() > height) repeat_rows(whole, height, rows_again, own);
+  const Repeated& repeated = known ? repeated_ : own;
   for (int64_t row = rows.begin; row < rows.end; row += height)
     for (int64_t column = columns.begin; column < columns.end; column += length)
       run_piece({{row, std::min(row + height, rows.end)},

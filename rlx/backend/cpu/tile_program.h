@@ -16,9 +16,10 @@ namespace rlx::detail {
 
 // Operands have a step of 0 or 1; the result may be an operand of step 1 and its width.
 struct TileArguments {
-  std::array<const void*, 3> x = {};
-  std::array<int64_t, 3> steps = {};
-  std::array<DType, 3> dtypes = {};
+  static constexpr size_t kMost = 6;
+  std::array<const void*, kMost> x = {};
+  std::array<int64_t, kMost> steps = {};
+  std::array<DType, kMost> dtypes = {};
   size_t operands = 0;
   const double* params = nullptr;
   void* y = nullptr;
@@ -34,9 +35,11 @@ struct TileOp {
   Run run = nullptr;
   Run run_on_sums = nullptr;  // quicker, and exact enough for what has the roundings of a sum
   image::Scalar scalar = nullptr;
-  enum class Known : uint8_t { nothing, sum, relu, clip } known = Known::nothing;
+  enum class Known : uint8_t { nothing, sum, relu, clip, dequantise, quantise };
+  Known known = Known::nothing;
   bool (*accepts)(const TileArguments& dtypes) = nullptr;  // null: f32 alone
-  bool is_exact = false;  // of operands of one dtype its results need no rounding to it
+  bool is_exact = false;     // of operands of one dtype its results need no rounding to it
+  Run run_joined = nullptr;  // of quantise: of the operands of dequantise, then its own
 };
 using TileOps = std::map<std::string, TileOp, std::less<>>;
 
@@ -94,7 +97,7 @@ class TileProgram {
     TileOp op;
     std::vector<int32_t> operands;
     std::vector<double> params;
-    enum class Kind : uint8_t { compute, number, memory } kind = Kind::compute;
+    enum class Kind : uint8_t { compute, number, memory, nothing } kind = Kind::compute;
     alignas(float) std::array<std::byte, sizeof(float)> number = {};  // of its dtype
     DType dtype = DType::f32;
     size_t place = 0;        // of memory: into moves_
@@ -111,6 +114,7 @@ class TileProgram {
     vector::Range rows, columns;
   };
 
+  void join_numbers();
   void find_sum();
   int32_t only_reader(int32_t value) const;
   void find_roundings();
@@ -119,6 +123,7 @@ class TileProgram {
   // By instruction: rows laid out before.
   using Repeated = std::array<const std::byte*, image::Tile::kMostRegisters>;
   static constexpr size_t kMostRepeated = 4;
+  int64_t height_of(const Piece& whole) const;
   void repeat_rows(const Piece& whole, int64_t height, float* to, Repeated& repeated) const;
   // `whole` is what the block holds, and the piece a part of it.
   void run_piece(const Piece& piece, const Piece& whole, const TileBlock& block,
@@ -155,6 +160,10 @@ class TileProgram {
   std::array<int64_t, kMostLoops> extents_ = {};
   size_t loops_ = 0;
   int64_t rows_ = 0, columns_ = 0;
+  // For pieces of whole rows, so many at a time.
+  std::vector<float> rows_again_;
+  Repeated repeated_ = {};
+  int64_t repeated_height_ = 0;
 };
 
 // The call of a tile that has no op of its own.
