@@ -238,6 +238,9 @@ void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n
     tile.low = last ? conv.low : -std::numeric_limits<float>::infinity();
     tile.high = last ? conv.high : std::numeric_limits<float>::infinity();
     tile.weights = weights + at * vectors * kLanes;
+    // Behind them lie those of the next part, or of the next panel.
+    const int64_t size = tile.inner * vectors * kLanes, lines = divide_up(size, kConvLine);
+    tile.next = tile.weights + size;
     tile.x = under.x + group * inputs * under.channel;
     for (int64_t row = rows.begin; row < rows.end; ++row, tile.x += y.stride * under.row) {
       const int64_t pixel = (n * y.out + row) * x.out + pixels.begin;
@@ -248,7 +251,7 @@ void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n
         tile.start = conv.start ? conv.start + pixel * conv.start_pixel + channel : nullptr;
         tile.start_pixel = conv.start_pixel;
       }
-      run_conv_pixels(tile, vectors, pixels.count());
+      run_conv_pixels(tile, vectors, pixels.count(), row == rows.begin ? lines : 0);
     }
   }
 }

@@ -15,7 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
 
-constexpr int kConvVectors = 3;  // of a panel, at most
+constexpr int kConvVectors = 3;    // of a panel, at most
+constexpr int64_t kConvLine = 16;  // floats of a line of the cache
 // As many sums as leave registers for a row of the panel and a factor.
 constexpr int conv_pixels(int vectors) {
   constexpr int sums = kRegisters == 32 ? 24 : 12;
@@ -50,6 +51,8 @@ struct ConvTile {
   int64_t channels = 0;                                 // that there are
   float low = -std::numeric_limits<float>::infinity();  // that the sums are cut to
   float high = std::numeric_limits<float>::infinity();
+  // A line of it is asked for with each tap: weights that are read next come from afar.
+  const float* next = nullptr;
 };
 
 // A table of offsets at the beginning of a scratch, and the floats it takes.
@@ -68,9 +71,14 @@ HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
     for (int v = 0; v < vectors; ++v) sums[p][v] = set(0.0f);
   const float *const first = t.x, *weights = t.weights;
   const int64_t x_pixel = t.x_pixel, *const end = t.offsets + t.inner;
+  constexpr int kSecondCache = 2;
+  const float* next = t.next ? t.next : weights;
+  const int64_t step = t.next ? kConvLine : 0;
 #pragma GCC unroll 1
   for (const int64_t* offset = t.offsets; offset != end; ++offset, weights += vectors * kLanes) {
     const float* const x = first + *offset;
+    __builtin_prefetch(next, 0, kSecondCache);
+    next += step;
     F row[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
@@ -126,12 +134,16 @@ HWY_INLINE RunConvTile conv_tile(int64_t pixels, int64_t vectors) {
                         : conv_tile_of<3>(pixels);
 }
 
-// `count` pixels side by side: as few tiles as there can be, of about as many pixels each.
-HWY_INLINE void run_conv_pixels(ConvTile tile, int64_t vectors, int64_t count) {
+// `count` pixels side by side: as few tiles as there can be, of about as many pixels each. They ask
+// for `lines` lines from tile.next on.
+HWY_INLINE void run_conv_pixels(ConvTile tile, int64_t vectors, int64_t count, int64_t lines = 0) {
   const int64_t most = conv_pixels(static_cast<int>(vectors)), tiles = (count + most - 1) / most;
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t pixels = count / tiles + (i < count % tiles ? 1 : 0);
+    if (lines <= 0) tile.next = nullptr;
     conv_tile(pixels, vectors)(tile);
+    tile.next += tile.next ? tile.inner * kConvLine : 0;
+    lines -= tile.inner;
     tile.x += pixels * tile.x_pixel;
     tile.y += pixels * tile.y_pixel;
     tile.start += tile.start ? pixels * tile.start_pixel : 0;

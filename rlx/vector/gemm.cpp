@@ -56,6 +56,8 @@ void few_rows_along(const Product& p, Range rows, Range columns) {
   }
 }
 constexpr int64_t kLongest = 4096;  // so many products are summed as f32, and more as f64
+// Floats of b that are asked for before they are read: the processor does not look beyond a page.
+constexpr int64_t kAhead = 1024;
 void few_rows_across(const Product& p, Range rows, Range columns) {
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     const float* a = p.a.data + r * p.a.row;
@@ -67,8 +69,11 @@ void few_rows_across(const Product& p, Range rows, Range columns) {
         F sums[2] = {set(0.0f), set(0.0f)};
         int64_t k = begin;
         for (; k + 2 * kLanes <= end; k += 2 * kLanes)
-          for (int v = 0; v < 2; ++v)
+#pragma GCC unroll 2
+          for (int v = 0; v < 2; ++v) {
+            __builtin_prefetch(b + k + v * kLanes + kAhead);
             sums[v] = mul_add(load(a + k + v * kLanes), load(b + k + v * kLanes), sums[v]);
+          }
         for (; k + kLanes <= end; k += kLanes) sums[0] = mul_add(load(a + k), load(b + k), sums[0]);
         if (k < end)
           sums[0] = mul_add(load_part(a + k, end - k), load_part(b + k, end - k), sums[0]);

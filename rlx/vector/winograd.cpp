@@ -305,17 +305,19 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t index, float* all_scratc
   float* products = scratch + layout.products();
   for (int64_t panel = at_panel; panel < std::min(at_panel + b.panels, all.count); ++panel) {
     const int64_t first = all.first_vector(panel) * kLanes, vectors = all.vectors_of(panel);
-    for (int64_t i = 0; i < kProducts; ++i)
-      run_conv_pixels(
-          {.x = scratch + i * layout.in_step,
-           .x_pixel = inputs,
-           .offsets = offsets,
-           .inner = inputs,
-           .weights = conv.weights + first * inputs * kProducts + i * inputs * vectors * kLanes,
-           .y = products + i * layout.out_step,
-           .y_pixel = vectors * kLanes,
-           .channels = vectors * kLanes},
-          vectors, block.tiles());
+    const int64_t size = inputs * vectors * kLanes;  // of the weights of a product
+    const float* weights = conv.weights + first * inputs * kProducts;
+    for (int64_t i = 0; i < kProducts; ++i, weights += size)
+      run_conv_pixels({.x = scratch + i * layout.in_step,
+                       .x_pixel = inputs,
+                       .offsets = offsets,
+                       .inner = inputs,
+                       .weights = weights,
+                       .y = products + i * layout.out_step,
+                       .y_pixel = vectors * kLanes,
+                       .channels = vectors * kLanes,
+                       .next = weights + size},
+                      vectors, block.tiles(), divide_up(size, kConvLine));
     write_tiles(conv, block, layout, products, vectors * kLanes,
                 {first, std::min(first + vectors * kLanes, all.channels)});
   }
