@@ -3,6 +3,8 @@
 
 #include "rlx/ops/elementwise.h"
 
+#include <cmath>
+
 #include "rlx/ops/elementwise_row.h"
 #include "rlx/ops/ops_core.h"
 
@@ -42,6 +44,8 @@ const OpDef& elementwise_op(std::string_view name) {
 }
 
 Value scalar(Value like, double value) {
+  require(is_float(like.dtype()) || value == std::trunc(value), "scalar: ", value, " is no ",
+          like.dtype());
   return constant_beside(like, Tensor::scalar(like.dtype(), value));
 }
 

@@ -173,6 +173,14 @@ Value operator+(Value x, Value y) { return apply("add", {x, y}); }
 Value operator-(Value x, Value y) { return apply("sub", {x, y}); }
 Value operator*(Value x, Value y) { return apply("mul", {x, y}); }
 Value operator/(Value x, Value y) { return apply("div", {x, y}); }
+Value operator+(Value x, double y) { return x + scalar(x, y); }
+Value operator-(Value x, double y) { return x - scalar(x, y); }
+Value operator*(Value x, double y) { return x * scalar(x, y); }
+Value operator/(Value x, double y) { return x / scalar(x, y); }
+Value operator+(double x, Value y) { return scalar(y, x) + y; }
+Value operator-(double x, Value y) { return scalar(y, x) - y; }
+Value operator*(double x, Value y) { return scalar(y, x) * y; }
+Value operator/(double x, Value y) { return scalar(y, x) / y; }
 Value mod(Value x, Value y) { return apply("mod", {x, y}); }
 Value fmod(Value x, Value y) { return apply("fmod", {x, y}); }
 Value maximum(Value x, Value y) { return apply("max", {x, y}); }

@@ -128,9 +128,6 @@ inline uint64_t wide(uint64_t x) { return x; }
 using Site = const GradientSite&;
 inline Gradients flat(Site) { return {std::nullopt}; }  // almost everywhere
 
-inline Value operator*(double factor, Value x) { return scalar(x, factor) * x; }
-inline Value operator+(double term, Value x) { return scalar(x, term) + x; }
-inline Value operator-(double from, Value x) { return scalar(x, from) - x; }
 inline Value if_true(Value mask, Value dy) { return where(mask, dy, scalar(dy, 0)); }
 inline Value if_false(Value mask, Value dy) { return where(mask, scalar(dy, 0), dy); }
 

@@ -70,6 +70,15 @@ TEST(Elementwise, FunctionsKeepIeeesEnds) {
                 {-8, kNaN, 1, 1, 1});
 }
 
+TEST(Elementwise, NumbersStandOnEitherSideOfAnOperator) {
+  const auto number = [](Value x) { return (2 * x - 1) / 4 + 0.5 / (1 - x) * (x + 3.0); };
+  expect_values(of_one(f32_of({2, 3, -1}), number), {-1.75, -0.25, -0.25});
+  const Tensor whole = Tensor::of(DType::i32, {2}, {5, -7});
+  expect_values(of_one(whole, [](Value x) { return 3 * x - 1; }), {14, -22});
+  EXPECT_EQ(error_of([&] { of_one(whole, [](Value x) { return x * 0.5; }); }),
+            "scalar: 0.5 is no i32");
+}
+
 TEST(Elementwise, MaximumAndMinimumPropagateNaN) {
   const Tensor x = f32_of({kNaN, 1, 2}), y = f32_of({1, kNaN, 3});
   expect_values(of_two(x, y, [](Value a, Value b) { return maximum(a, b); }), {kNaN, kNaN, 3});

@@ -16,6 +16,15 @@ Value operator-(Value x, Value y);
 Value operator-(Value x);
 Value operator*(Value x, Value y);
 Value operator/(Value x, Value y);
+// With a number, which x's dtype must hold: 0.5 beside an integer is an Error.
+Value operator+(Value x, double y);
+Value operator-(Value x, double y);
+Value operator*(Value x, double y);
+Value operator/(Value x, double y);
+Value operator+(double x, Value y);
+Value operator-(double x, Value y);
+Value operator*(double x, Value y);
+Value operator/(double x, Value y);
 Value neg(Value x);
 Value abs(Value x);
 Value sign(Value x);
@@ -50,7 +59,7 @@ Value logical_or(Value x, Value y);
 Value where(Value condition, Value x, Value y);
 Value cast(Value x, DType dtype);
 Value stop_gradient(Value x);  // x, which no gradient passes
-// A constant of x's graph and dtype, to write expressions with: scalar(x, 2) * x.
+// A constant of x's graph and dtype, to write expressions with: maximum(x, scalar(x, 2)).
 Value scalar(Value like, double value);
 
 // Over any axes; none given means all. Kept axes have length 1. The gradient of an extreme is

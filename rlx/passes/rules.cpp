@@ -148,7 +148,8 @@ class Sweep {
       }
       order.push_back(at);
     }
-    graph_ = with_nodes(std::move(graph_), live_of(graph_, order));
+    const std::vector<int> live = live_of(graph_, order);
+    graph_ = with_nodes(std::move(graph_), live);
     if (learns) graph_ = rebuild(graph_, [](const RewriteSite&) { return std::nullopt; });
   }
 

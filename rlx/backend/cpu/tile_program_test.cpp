@@ -171,6 +171,29 @@ TEST(TileProgram, FloatsAreNotWrittenOverTheBytesTheyAreMadeOf) {
       ASSERT_EQ(site.results[0].at(i * 50 + j), bytes.at(j * 40 + i) * 0.5 + 0.5) << i << ' ' << j;
 }
 
+TEST(TileProgram, HalvesBetweenIntegersStillRound) {
+  Tensor integers(DType::i32, {2, 40});  // of which f16 has the even ones
+  for (int64_t i = 0; i < 80; ++i) integers.set(i, static_cast<double>(2048 + i));
+  const Tile tile{{{Tile::kLoad, {0}, {}, DType::i32},
+                   {Tile::kNumber, {}, {1}, DType::f16},
+                   {Tile::kNumber, {}, {0}, DType::i32},
+                   {"dequantise", {0, 1, 2}, {}, DType::f16},
+                   {Tile::kNumber, {}, {17}, DType::f16},
+                   {Tile::kNumber, {}, {0}, DType::i8},
+                   {"quantise", {3, 4, 5}, {}, DType::i8}},
+                  {6}};
+  image::CallSite site;
+  site.inputs = {whole(integers)};
+  site.results = {Tensor(DType::i8, {2, 40})};
+  TileProgram program(tile, tile_ops({}), engine());
+  ASSERT_TRUE(program.place(site));
+  program.run_all();
+  for (int64_t i = 0; i < 80; ++i) {
+    const float half(Half(static_cast<float>(integers.at(i))));
+    EXPECT_EQ(site.results[0].at(i), std::nearbyint(half / 17)) << integers.at(i);
+  }
+}
+
 TEST(TileProgram, RefusesDtypesThatItsOpsDoNotTake) {
   Tile wrong = requantised();
   wrong.code[3].op = "add";
