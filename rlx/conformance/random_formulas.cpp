@@ -47,6 +47,11 @@ Value inner(RandomPool& p, Value value) {
   if (p.random.chance(0.08)) p.keep(value, false);
   return p.random.chance(0.1) ? reshape(value, shape_of(value)) : value;
 }
+// The value once more, or sometimes another of its type, which makes it another formula.
+Value again(RandomPool& p, Value x) {
+  if (!p.random.chance(0.04)) return x;
+  return p.random.chance(0.5) ? tanh(x) : p.add_input(x.dtype(), x.shape());
+}
 // Weights as exporters have them; sometimes data.
 Value weight(RandomPool& p, DType dtype, const Dims& shape, Fill fill = Fill::normal) {
   if (p.random.chance(0.1) || !is_concrete(shape)) return p.add_input(dtype, shape, fill);
@@ -69,14 +74,17 @@ void gelu_step(RandomPool& p) {
     gate = tanh(times(p, product_of(p, x, plus(p, times(p, square(p, x), 0.044715), 1)),
                       0.7978845608028654));
   }
+  const Value of = again(p, x);
+  if (p.random.chance(0.2))
+    return p.keep(product_of(p, of, inner(p, plus(p, times(p, gate, 0.5), 0.5))), false);
   gate = inner(p, plus(p, gate, 1));
   switch (p.random.between(0, 2)) {
     case 0:
-      return p.keep(times(p, product_of(p, x, gate), 0.5), false);
+      return p.keep(times(p, product_of(p, of, gate), 0.5), false);
     case 1:
-      return p.keep(product_of(p, times(p, x, 0.5), gate), false);
+      return p.keep(product_of(p, times(p, of, 0.5), gate), false);
     default:
-      return p.keep(product_of(p, x, times(p, gate, 0.5)), false);
+      return p.keep(product_of(p, of, times(p, gate, 0.5)), false);
   }
 }
 
@@ -87,10 +95,11 @@ Value written_sigmoid(RandomPool& p, Value x) {
 }
 
 void gate_step(RandomPool& p) {
+  constexpr double kBounds[] = {-1.5, -0.5, 0, 0.5, 2};
   const Value x = p.any_float().value;
-  switch (p.random.between(0, 7)) {
+  switch (p.random.between(0, 9)) {
     case 0:
-      return p.keep(product_of(p, x, inner(p, written_sigmoid(p, x))), false);
+      return p.keep(product_of(p, again(p, x), inner(p, written_sigmoid(p, x))), false);
     case 1:
       return p.keep(times(p, product_of(p, x, inner(p, clip(plus(p, x, 3), 0, 6))), 1.0 / 6),
                     false);
@@ -103,7 +112,15 @@ void gate_step(RandomPool& p) {
     case 5:
       return p.keep(product_of(p, x, tanh(log1p(exp(x)))), false);
     case 6:
-      return p.keep(x / inner(p, plus(p, abs(x), 1)), false);
+      return p.keep(x / inner(p, plus(p, abs(again(p, x)), 1)), false);
+    case 7: {  // between these numbers, or what is a number where the first is not the lower one
+      const double least = p.random.pick(kBounds), most = p.random.pick(kBounds);
+      return p.keep(maximum(minimum(x, constant(p, x, most)), constant(p, x, least)), false);
+    }
+    case 8: {
+      constexpr double kSlopes[] = {0.1, 0.5, 1.5, -0.5};
+      return p.keep(maximum(x, times(p, again(p, x), p.random.pick(kSlopes))), false);
+    }
     default:
       return p.keep(minimum(maximum(x, constant(p, x, 0)), constant(p, x, 2)), false);
   }

@@ -103,18 +103,24 @@ void RandomPool::undo(size_t node_count, size_t entry_count) {
 }
 
 // Are the values from this node on small and finite? Those that only their own step reads may hide
-// others by being as low as masks are.
+// others by being as low as masks are, and be NaN where the step asks for that.
 bool RandomPool::is_tame(size_t first_node) const {
   constexpr double kHidden = -1e30;
   const Evaluation evaluation = evaluate(graph, inputs, {.keep_results = true});
   std::vector<bool> kept(evaluation.results.size(), false);
   for (const PoolEntry& entry : entries) kept[static_cast<size_t>(entry.value.node)] = true;
+  bool asks = false;
+  for (size_t node = first_node; node < evaluation.results.size(); ++node)
+    asks |= graph.nodes()[node].op->name == "is_nan";
+  const auto may_be_inside = [&](double element) {
+    return element <= kHidden || (asks && std::isnan(element));
+  };
   for (size_t node = first_node; node < evaluation.results.size(); ++node)
     for (const Tensor& tensor : evaluation.results[node]) {
       if (tensor.count() > kMostElements) return false;
       for (int64_t i = 0; i < tensor.count(); ++i) {
         const double element = tensor.at(i);
-        if (!(std::abs(element) < kTame) && !(element <= kHidden && !kept[node])) return false;
+        if (!(std::abs(element) < kTame) && (kept[node] || !may_be_inside(element))) return false;
       }
     }
   return true;

@@ -7,9 +7,11 @@
 #include "rlx/conformance/random_pool.h"
 #include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
 #include "rlx/ops/ops_fill.h"
 #include "rlx/ops/ops_logic.h"
 #include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_rearrange.h"
 
 namespace rlx {
 namespace {
@@ -42,7 +44,8 @@ Value maybe_scaled(RandomPool& p, Value x) {
 // What hides a key, or nearly does.
 constexpr double kLow = -1e32;  // with room for noise above what f32 has
 Value lowest(RandomPool& p, Value like) {
-  constexpr double kNumbers[] = {-std::numeric_limits<double>::infinity(), kLow, -9e3};
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kNumbers[] = {-kInfinity, -kInfinity, kLow, -9e3};
   return number(like, p.random.pick(kNumbers));
 }
 
@@ -80,7 +83,14 @@ Value masked_by_place(RandomPool& p, Value scores) {
   if (rank(scores.type()) < 2) fail(ErrorKind::unsupported, "no scores");
   Value seen = seen_by_place(p, scores);
   const Value low = lowest(p, scores), zero = number(scores, 0);
+  if (p.random.chance(0.3)) {  // keys that are hidden by place, or by a mask of the run
+    const Value place = p.random.chance(0.5) ? seen : logical_not(seen);
+    const Value hidden = logical_or(place, p.add_input(DType::boolean, seen.shape()));
+    if (p.random.chance(0.2)) return where(hidden, scores, low);  // the other way round
+    return p.random.chance(0.5) ? where(hidden, low, scores) : scores + where(hidden, low, zero);
+  }
   if (p.random.chance(0.2)) seen = logical_and(seen, p.add_input(DType::boolean, seen.shape()));
+  if (p.random.chance(0.1)) seen = logical_not(seen);  // keys behind the query alone
   if (p.random.chance(0.3)) return where(seen, scores, low);
   Value bias = p.random.chance(0.5) ? where(seen, zero, low) : where(logical_not(seen), low, zero);
   if (p.random.chance(0.3)) bias = bias + p.add_input(scores.dtype(), {scores.shape().back()});
@@ -94,7 +104,7 @@ Value masked(RandomPool& p, Value scores) {
     if (p.random.chance(0.3)) dim = 1;
   const auto lowered = [&](Value of) {
     const Value low = lowest(p, of), seen = p.add_input(DType::boolean, shape);
-    if (of.dtype() == DType::f32 && p.random.chance(0.1)) {
+    if (of.dtype() == DType::f32 && p.random.chance(0.2)) {
       const Value factor = cast(seen, DType::f32);
       return of * factor + (number(of, 1) - factor) * number(of, kLow);
     }
@@ -117,7 +127,12 @@ Value masked(RandomPool& p, Value scores) {
   }
 }
 
-void written_attention_step(RandomPool& p) {
+struct Masking {
+  Value (*mask)(RandomPool& p, Value scores);
+  double other_keys;  // how often there are not as many as queries
+  double empty_rows;  // how often rows that see no key are zeros
+};
+void written_attention(RandomPool& p, const Masking& masking) {
   const int64_t axes = p.random.between(2, 4);
   const DType dtype = p.random.chance(0.15) ? DType::f16 : DType::f32;
   Dims shape;
@@ -125,15 +140,17 @@ void written_attention_step(RandomPool& p) {
   const bool inside = axes == 4 && p.random.chance(0.5);  // heads behind positions
   const size_t positions = inside ? 1 : static_cast<size_t>(axes) - 2;
   Dims keys = shape;
-  if (p.random.chance(0.7)) keys[positions] = p.random.pick(p.dims);
+  if (p.random.chance(masking.other_keys)) keys[positions] = p.random.pick(p.dims);
   if (p.random.chance(0.1)) keys[0] = 1;
   Value q = p.add_input(dtype, shape), k = p.add_input(dtype, keys), v = p.add_input(dtype, keys);
   const auto heads_first = [&](Value x) { return inside ? swapped(x, false) : x; };
-  const auto repeated = [](Value x, size_t heads) {
+  // Each head twice, or sometimes all heads once more behind themselves.
+  const auto repeated = [&](Value x, size_t heads) {
+    const int64_t axis = static_cast<int64_t>(heads) + (p.random.chance(0.1) ? 0 : 1);
     Dims many = x.shape(), whole = many;
-    many.insert(many.begin() + static_cast<int64_t>(heads) + 1, 2);
+    many.insert(many.begin() + axis, 2);
     whole[heads] = whole[heads] * Dim(2);
-    return reshape(expand(unsqueeze(x, {static_cast<int64_t>(heads) + 1}), many), whole);
+    return reshape(expand(unsqueeze(x, {axis}), many), whole);
   };
   if (inside && p.random.chance(0.2)) {
     q = concat({q, q}, 2);
@@ -150,16 +167,20 @@ void written_attention_step(RandomPool& p) {
   }
   const Value dots = p.random.chance(0.3) ? matmul(q, k, false, true)
                                           : matmul(q, maybe_scaled(p, swapped(k, true)));
-  Value scores = masked(p, maybe_scaled(p, inner(p, dots)));
+  Value scores = masking.mask(p, maybe_scaled(p, inner(p, dots)));
   const bool widens = dtype == DType::f16 && p.random.chance(0.5);
   if (widens) scores = cast(scores, DType::f32);
   Value weights = softmax(scores, p.random.chance(0.05) ? 0 : -1);
   if (widens) weights = cast(weights, dtype);
-  if (p.random.chance(0.1)) weights = where(is_nan(weights), number(weights, 0), weights);
+  if (p.random.chance(masking.empty_rows))
+    weights = where(is_nan(weights), number(weights, 0), weights);
   Value y = matmul(inner(p, weights), v);
   if (inside && p.random.chance(0.8)) y = swapped(y, false);
   p.keep(y, false);
 }
+
+void written_attention_step(RandomPool& p) { written_attention(p, {masked, 0.7, 0.1}); }
+void causal_attention_step(RandomPool& p) { written_attention(p, {masked_by_place, 0.2, 0.4}); }
 
 void written_rope_step(RandomPool& p) {
   Dims shape{p.random.pick(p.dims), p.random.pick(p.dims), p.random.pick(p.dims)};
@@ -180,7 +201,11 @@ void written_rope_step(RandomPool& p) {
   const Value low = slice(x, {0}, {cut}, {-1}), high = slice(x, {cut}, {2 * half}, {-1});
   const Value turned =
       p.random.chance(0.9) ? concat({-high, inner(p, low)}, -1) : concat({high, -low}, -1);
-  const Value y = inner(p, x * cos(angles)) + turned * sin(angles);
+  const Value others =
+      p.random.chance(0.1) ? concat({first, p.add_input(DType::f32, of_table)}, -1) : angles;
+  const bool of_cosines = p.random.chance(0.5);  // that the halves of one table may differ
+  const Value y =
+      inner(p, x * cos(of_cosines ? others : angles)) + turned * sin(of_cosines ? angles : others);
   p.keep(rest == 0 ? y : concat({y, slice(whole, {2 * half}, {INT64_MAX}, {-1})}, -1), false);
 }
 
@@ -269,10 +294,12 @@ void padded_step(RandomPool& p) {
 }
 
 void joined_step(RandomPool& p) {
-  const Value x = p.any_float(1).value;
-  const Dim& depth = x.shape().back();
+  const Value given = p.any_float(1).value,
+              second = p.random.chance(0.2) ? p.add_input(given.dtype(), given.shape()) : given;
+  const Dim& depth = given.shape().back();
   const bool turned = p.random.chance(0.3), linears = p.random.chance(0.3);
   for (int64_t n = p.random.between(2, 4); n > 0; --n) {
+    const Value x = p.random.chance(0.5) ? given : second;  // the same, or of the same type
     const int64_t columns = p.random.between(1, 7);
     const bool other = p.random.chance(0.1) ? !turned : turned;
     const Value w = weight(p, x.dtype(), other ? Dims{columns, depth} : Dims{depth, columns});
@@ -281,6 +308,33 @@ void joined_step(RandomPool& p) {
     if (bias && !linears) y = p.random.chance(0.5) ? y + bias : bias + y;
     p.keep(y, false);
   }
+}
+
+// The same op of one value twice, alike or with one attribute that differs: only those that are
+// alike are one.
+void twins_step(RandomPool& p) {
+  const Value x = p.any_float(1).value;
+  const int64_t axis = p.axis_of(x);
+  const auto made = [&](int64_t which, bool other) {
+    const int64_t along = other && p.random.chance(0.5) ? p.axis_of(x) : axis;
+    switch (which) {
+      case 0:
+        return softmax(x, along);
+      case 1:
+        return cumsum(x, along, other, false);
+      case 2:
+        return sum(x, {along}, true);
+      case 3:
+        return clip(x, -1, other ? 1 : 2);
+      case 4:
+        return trilu(unsqueeze(x, {0}), other, 0);
+      default:
+        return roll(x, {other ? 1 : 2}, {along});
+    }
+  };
+  const int64_t which = p.random.between(0, 5);
+  const Value first = made(which, false), second = made(which, p.random.chance(0.6));
+  p.keep(inner(p, first) - second * number(second, 0.5), false);
 }
 
 void idle_step(RandomPool& p) {
@@ -302,6 +356,8 @@ void idle_step(RandomPool& p) {
       return p.keep(reshape(reshape(v, Dims{-1}), v.shape()), x.exact);
     case 4:
       if (rank(v.type()) == 0) break;
+      if (p.random.chance(0.2))  // all of it, backwards
+        return p.keep(slice(v, {INT64_MAX}, {INT64_MIN}, {0}, {-1}), x.exact);
       return p.keep(slice(v, {0}, {p.random.between(1, 40)}, {0}), x.exact);
     case 5:
       return p.keep(squeeze(unsqueeze(expand(v, v.shape()), {0}), {0}), x.exact);
@@ -317,11 +373,14 @@ void idle_step(RandomPool& p) {
 std::vector<RandomStep> random_structures() {
   return {written_attention_step,
           written_attention_step,
+          causal_attention_step,
+          causal_attention_step,
           written_rope_step,
           written_rope_pairs_step,
           complex_rope_step,
           padded_step,
           joined_step,
+          twins_step,
           idle_step};
 }
 
