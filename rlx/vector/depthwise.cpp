@@ -25,6 +25,7 @@ struct Weighted {
     return load_channels<whole>(from + (t.first + t.at + pixel) * from_pixel + t.channel,
                                 t.channels);
   }
+  bool starts_alike() const { return from_pixel == 0; }
   HWY_INLINE F tap(F total, F x, F weight) const { return mul_add(x, weight, total); }
   HWY_INLINE F end(F total, const WalkTile& /*tile*/, int64_t /*pixel*/) const {
     return min(set(high), max(set(low), total));

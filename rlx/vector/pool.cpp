@@ -20,6 +20,7 @@ struct Highest {
   HWY_INLINE F start(const WalkTile& /*tile*/, int64_t /*pixel*/) const {
     return set(-kInfinity);
   }
+  static bool starts_alike() { return true; }
   HWY_INLINE F tap(F total, F x, F /*weight*/) const {
     return select(equal(x, x), max(x, total), x);
   }
@@ -34,6 +35,7 @@ struct Average {
   HWY_INLINE F start(const WalkTile& /*tile*/, int64_t /*pixel*/) const {
     return set(0.0f);
   }
+  static bool starts_alike() { return true; }
   HWY_INLINE F tap(F total, F x, F /*weight*/) const { return total + x; }
   HWY_INLINE F end(F total, const WalkTile& t, int64_t pixel) const {
     return total / set(rows[t.row] * pixels[t.at + pixel]);

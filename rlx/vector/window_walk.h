@@ -91,8 +91,14 @@ HWY_INLINE F load_channels(const float* from, [[maybe_unused]] int64_t channels)
 template <class How, int window, int stride, bool whole, int pixels>
 HWY_INLINE void run_walk_vector(const How& how, const WalkTile& t) {
   F totals[pixels];
+  totals[0] = how.template start<whole>(t, 0);
+  if (how.starts_alike()) {
 #pragma GCC unroll 8
-  for (int p = 0; p < pixels; ++p) totals[p] = how.template start<whole>(t, p);
+    for (int p = 1; p < pixels; ++p) totals[p] = totals[0];
+  } else {
+#pragma GCC unroll 8
+    for (int p = 1; p < pixels; ++p) totals[p] = how.template start<whole>(t, p);
+  }
   const float *row = t.x, *row_weights = t.weights;
 #pragma GCC unroll 1
   for (int64_t i = t.rows; i > 0; --i, row += t.x_row, row_weights += t.weight_row) {
@@ -142,7 +148,8 @@ HWY_INLINE void run_walk_vector(const How& how, const WalkTile& t) {
   }
 }
 template <class How, int window, int stride, int pixels>
-HWY_NOINLINE void run_walk_tile(const How& how, WalkTile t) {
+HWY_NOINLINE void run_walk_tile(const How& given, WalkTile t) {
+  const How how = given;  // which no store writes over: it stays in registers
   for (;;) {
 #pragma GCC unroll 1
     for (; t.channels >= kLanes; t.channels -= kLanes) {
