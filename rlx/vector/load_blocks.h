@@ -289,11 +289,15 @@ void decode_nvfp4(const BlockShape& shape, const uint8_t* blocks, int64_t count,
   nvfp4_block(last, to);
 }
 
-// Three bits of eight elements at a time, which are whole bytes.
+// Three bits of eight elements at a time, which are whole bytes: halves of them move apart, then
+// halves of these, until each has a byte.
 HWY_INLINE void spread_threes(const uint8_t* from, int64_t elements, uint8_t* to) {
   for (int64_t i = 0; i < elements; i += 8, from += 3) {
-    const uint32_t word = static_cast<uint32_t>(from[0] | from[1] << 8 | from[2] << 16);
-    for (int j = 0; j < 8; ++j) to[i + j] = static_cast<uint8_t>(word >> (3 * j) & 7);
+    uint64_t all = static_cast<uint64_t>(from[0] | from[1] << 8 | from[2] << 16);
+    all = (all & 0xfff) | (all & 0xfff000) << 20;
+    all = (all & 0x0000003f0000003f) | (all & 0x00000fc000000fc0) << 10;
+    all = (all & 0x0007000700070007) | (all & 0x0038003800380038) << 5;
+    std::memcpy(to + i, &all, 8);
   }
 }
 // A number for each of up to kPart elements, whose bits are `count` bytes, a multiple of 16.
