@@ -175,6 +175,33 @@ TEST_P(Kept, PartsOfOnceWithOtherWeightsAreNotMixedUp) {
 
 // ---- Caches ------------------------------------------------------------------------------------
 
+// Nothing of the first run is read: who reads what was made of it is told, and its program is not
+// told again.
+TEST_P(Kept, AnErrorGoesWithWhatStaysOnTheDeviceIntoOtherPrograms) {
+  Graph first, second;
+  first.output("y", gather(first.input("x", f32({4})), first.input("i", i64({2}))));
+  second.output("z", exp(second.input("y", f32({2}))));
+  const Program p = compile(first, {.device = device()}), q = compile(second, {.device = device()});
+  const auto run = [&](double index, const std::vector<std::string>& kept) {
+    RunOptions keep, options;
+    keep.keep_on_device = {"y"};
+    options.keep_on_device = kept;
+    options.device_inputs = {{"y", p.run({{"x", Tensor(DType::f32, {4})},
+                                          {"i", Tensor::of(DType::i64, {2}, {index, 0})}},
+                                         keep)
+                                       .device_tensors.at("y")}};
+    const RunResult result = q.run({}, options);
+    return kept.empty() ? result.tensors.at("z") : result.device_tensors.at("z").read();
+  };
+  for (const std::vector<std::string>& kept : {std::vector<std::string>{}, {"z"}}) {
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_NE(error_of([&] { run(100, kept); }).find("gather: index 100 is out of range"),
+                std::string::npos);
+      EXPECT_EQ(run(1, kept).at(0), 1);
+    }
+  }
+}
+
 TEST_P(Kept, PlansAreBoundedAndCounted) {
   Graph graph;
   const Value x = graph.input("x", f32({"n"}));

@@ -26,12 +26,33 @@ rlx 1
 output "y" %3
 END
 
+cat >forever.rlx <<'END'
+rlx 1
+%0 = input @"x" : f32[2]
+%1 = input @"go" : bool[]
+%2 = while_loop _, %1, %0 body={
+  %0 = input @"i" : i64[]
+  %1 = input @"go" : bool[]
+  %2 = input @"x" : f32[2]
+  %3 = add %2, %2 @"twice" : f32[2]
+  output "go" %1
+  output "y" %3
+} captured=0 @"forever" : f32[2]
+output "y" %2
+END
+
 # The command line.
 claim "the version" 0 '^rlx [0-9]+\.[0-9]+' -- --version
 claim "help names the commands" 0 'run' 'inspect' 'compile' 'devices' 'compare' 'ops' 'demo' 'Exits with' -- --help
 for command in run inspect compile convert quantise devices compare demo; do
   claim "help of $command has an example" 0 "rlx $command" 'Example' -- "$command" --help
 done
+claim "a loop without an end ends where its budget does" 1 '^rlx: run: its loops went round more than 1000 times' \
+  -- run forever.rlx --input go=true --device cpu --iteration-budget 1000
+claim "a loop within its budget ends by itself" 0 'y +f32' \
+  -- run forever.rlx --input go=false --device cpu --iteration-budget 1000
+claim "a budget below 0 is wrong usage" 2 '^rlx: .*--iteration-budget' \
+  -- run forever.rlx --device cpu --iteration-budget=-1
 claim "no command is wrong usage" 2 '^rlx: A command is required' --
 claim "an unknown command is wrong usage" 2 '^rlx: .*fly' -- fly
 claim "an unknown flag is wrong usage" 2 '^rlx: .*--fast' '!values' -- run double.rlx --bind n=1 --device cpu --fast

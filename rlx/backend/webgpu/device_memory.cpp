@@ -93,9 +93,9 @@ void GpuMemory::read_async(DType dtype, const Shape& extents, Receive<Tensor> re
     shape.push_back(2);
   }
   const auto read = [weak = std::weak_ptr<Gpu>(gpu_), tickets = tickets_, buffer = buffer_,
-                     outcome = outcome_, dtype, shape, done] {
+                     outcomes = outcomes_, dtype, shape, done] {
     const std::shared_ptr<Gpu> gpu = weak.lock();
-    std::optional<Error> error = outcome ? outcome->tell() : std::nullopt;
+    std::optional<Error> error = tell(outcomes);
     if (!error && !gpu) error = Error(ErrorKind::device_lost, "the device of this tensor is gone");
     if (!error) return read_buffer(gpu, tickets, buffer.get(), buffer, dtype, shape, done);
     try {
@@ -104,7 +104,10 @@ void GpuMemory::read_async(DType dtype, const Shape& extents, Receive<Tensor> re
       tickets->keep(std::current_exception());
     }
   };
-  if (gpu_->lost() || !outcome_ || !outcome_->when_known(read)) read();
+  if (gpu_->lost())
+    read();
+  else
+    when_known(outcomes_, read);
 }
 
 void GpuMemory::wait_for_reads() {

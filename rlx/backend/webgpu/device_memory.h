@@ -22,9 +22,10 @@ class GpuMemory : public DeviceMemory {
 
   const std::shared_ptr<Gpu>& gpu() const { return gpu_; }
   const BufferPtr& buffer() const { return buffer_; }
-  // Of the run that wrote it; none where it cannot have failed.
-  void set_outcome(std::shared_ptr<Outcome> outcome) { outcome_ = std::move(outcome); }
-  const std::shared_ptr<Outcome>& outcome() const { return outcome_; }
+  // Of the run that wrote it, and of those that wrote what it read; none where they cannot have
+  // failed.
+  void set_outcomes(OutcomeList outcomes) { outcomes_ = std::move(outcomes); }
+  const OutcomeList& outcomes() const { return outcomes_; }
   // 64-bit integers in two words, as the host has them: other programs get them from there.
   void set_in_words(bool in_words) { in_words_ = in_words; }
   bool in_words() const { return in_words_; }
@@ -35,7 +36,7 @@ class GpuMemory : public DeviceMemory {
   const std::shared_ptr<Gpu> gpu_;
   const std::shared_ptr<Tickets> tickets_;
   const BufferPtr buffer_;
-  std::shared_ptr<Outcome> outcome_;
+  OutcomeList outcomes_;
   bool in_words_ = false;
   const std::shared_ptr<std::atomic<int>> reads_ = std::make_shared<std::atomic<int>>(0);
 };

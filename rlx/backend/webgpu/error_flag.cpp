@@ -123,6 +123,21 @@ std::optional<Error> Outcome::tell() {
   return error_;
 }
 
+void when_known(const OutcomeList& outcomes, const std::function<void()>& then) {
+  for (const std::shared_ptr<Outcome>& outcome : outcomes)
+    if (outcome->when_known([outcomes, then] { when_known(outcomes, then); })) return;
+  then();
+}
+
+std::optional<Error> tell(const OutcomeList& outcomes) {
+  std::optional<Error> first;
+  for (const std::shared_ptr<Outcome>& outcome : outcomes) {
+    std::optional<Error> error = outcome->tell();
+    if (!first) first = std::move(error);
+  }
+  return first;
+}
+
 std::shared_ptr<Outcome> Outcomes::get(uint64_t& made) {
   for (const std::shared_ptr<Outcome>& outcome : all_)
     if (outcome.use_count() == 1 && outcome->known()) return outcome;

@@ -75,6 +75,12 @@ class Outcome : public std::enable_shared_from_this<Outcome> {
   std::vector<std::function<void()>> calls_;
 };
 
+using OutcomeList = std::vector<std::shared_ptr<Outcome>>;
+// Calls `then` when all are known, at once where they are.
+void when_known(const OutcomeList& outcomes, const std::function<void()>& then);
+// Once they are: the first error, which counts as told.
+std::optional<Error> tell(const OutcomeList& outcomes);
+
 // The outcomes of a program's runs; what nobody holds any more serves again.
 class Outcomes {
  public:

@@ -184,11 +184,30 @@ void Job::finish_once() {
 }
 
 void Job::finish_run() {
-  if (const Recorder::Readback* readback = outputs_.request(*now_.request, plan_.cells())) {
+  if (const Recorder::Readback* readback =
+          outputs_.request(*now_.request, plan_.cells(), inputs_.outcomes())) {
     now_.phase = Phase::outputs;
     return queue_.read(*readback);
   }
   outputs_.take_from_host();
+  if (outputs_.is_any_read()) return check_inputs();
+  now_.over = true;
+}
+
+// The run is over when it is known how those ended whose results it was given on the device: what
+// they clamped is in what it computed.
+void Job::check_inputs() {
+  for (const std::shared_ptr<Outcome>& outcome : inputs_.outcomes()) {
+    const bool known = callbacks_.expect([&] {
+      return !outcome->when_known([this, self = callbacks_.hold()] {
+        callbacks_.arrive([this] {
+          if (!now_.over) check_inputs();
+        });
+      });
+    });
+    if (!known) return;
+  }
+  if (const auto error = tell(inputs_.outcomes())) throw *error;
   now_.over = true;
 }
 
@@ -215,7 +234,7 @@ void Job::go_on() {
   if (now_.phase == Phase::once_flag) return finish_once();
   if (now_.phase != Phase::outputs) return walk();
   outputs_.take_from_host();
-  now_.over = true;
+  check_inputs();
 }
 
 }  // namespace rlx::detail::webgpu

@@ -43,6 +43,7 @@ class Job final : private JobQueue::Client {
   void walk();
   void finish_once();
   void finish_run();
+  void check_inputs();
   void take(Result<std::span<const std::byte>> bytes) override;
   void go_on() override;
   void fill_report(RunReport& report);

@@ -7,6 +7,7 @@ using image::ValueId;
 void RunInputs::take(const RunRequest& request, const Brought& brought, const image::Cells& cells) {
   Resources& resources = connection_.resources();
   on_host_.assign(image_.values.size(), nullptr);
+  outcomes_.clear();
   for (size_t i = 0; i < image_.inputs.size(); ++i) {
     const ValueId value = image_.inputs[i].value;
     if (value < 0) continue;
@@ -31,8 +32,13 @@ void RunInputs::borrow(size_t index, const DeviceTensor& tensor) {
   const auto* memory = dynamic_cast<const GpuMemory*>(tensor.memory().get());
   if (!memory || memory->gpu() != connection_.gpu())
     fail(ErrorKind::device_lost, "run: input '", input.name, "' was on a device that is lost");
-  if (memory->outcome() && memory->outcome()->known())
-    if (const auto error = memory->outcome()->tell()) throw *error;
+  // What its run may have clamped is told now, or when this one has ended.
+  for (const std::shared_ptr<Outcome>& outcome : memory->outcomes()) {
+    if (!outcome->known())
+      outcomes_.push_back(outcome);
+    else if (const auto error = outcome->tell())
+      throw *error;
+  }
   connection_.resources().borrow(input.value, memory->buffer());
 }
 

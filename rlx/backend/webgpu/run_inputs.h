@@ -19,6 +19,8 @@ class RunInputs {
   void take(const RunRequest& request, const Brought& brought, const image::Cells& cells);
   // By value; null: on the device.
   const std::vector<const Tensor*>& on_host() const { return on_host_; }
+  // Of the runs that made those on the device; those not known when they were taken.
+  const OutcomeList& outcomes() const { return outcomes_; }
 
  private:
   void borrow(size_t index, const DeviceTensor& tensor);
@@ -27,6 +29,7 @@ class RunInputs {
   const ImageNeeds& needs_;
   Connection& connection_;
   std::vector<const Tensor*> on_host_;
+  OutcomeList outcomes_;
 };
 
 }  // namespace rlx::detail::webgpu

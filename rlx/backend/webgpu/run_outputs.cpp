@@ -22,17 +22,17 @@ RunOutputs::RunOutputs(const image::Image& image, Connection& connection, RunLog
       tickets_(tickets),
       counters_(counters) {}
 
-const Recorder::Readback* RunOutputs::request(RunRequest& request, const image::Cells& cells) {
+const Recorder::Readback* RunOutputs::request(RunRequest& request, const image::Cells& cells,
+                                              const OutcomeList& of_inputs) {
   request_ = &request;
   cells_ = &cells;
+  of_inputs_ = &of_inputs;
   readback_ = nullptr;
   read_.clear();
   read_values_.clear();
   const bool flagged = recorder_.has_flagged();
-  const bool any_read =
-      std::find(request.wanted.begin(), request.wanted.end(), Want::tensor) != request.wanted.end();
   std::shared_ptr<Outcome> outcome;
-  if (flagged && !any_read) outcome = log_.outcome(counters_.buffers);
+  if (flagged && !is_any_read()) outcome = log_.outcome(counters_.buffers);
   for (size_t i = 0; i < image_.outputs.size(); ++i) {
     const ValueId value = image_.outputs[i].value;
     if (request.wanted[i] == Want::device) keep(i, outcome);
@@ -47,6 +47,11 @@ const Recorder::Readback* RunOutputs::request(RunRequest& request, const image::
     submit_alone(outcome);
   }
   return readback_;
+}
+
+bool RunOutputs::is_any_read() const {
+  const std::vector<Want>& wanted = request_->wanted;
+  return std::find(wanted.begin(), wanted.end(), Want::tensor) != wanted.end();
 }
 
 // Nothing is read but, later, the flag where there is one.
@@ -66,7 +71,9 @@ void RunOutputs::keep(size_t index, const std::shared_ptr<Outcome>& outcome) {
   const auto bytes = whole_words(recorder_.capacity(output.value));
   const std::shared_ptr<GpuMemory> memory =
       connection_.resources().keep(output.value, bytes, output.name);
-  memory->set_outcome(outcome);
+  OutcomeList outcomes = *of_inputs_;
+  if (outcome) outcomes.push_back(outcome);
+  memory->set_outcomes(std::move(outcomes));
   if (image_.values[size_t(output.value)].on_host) {
     std::vector<std::byte> scratch;
     upload(*connection_.gpu(), *memory->buffer(), 0, *run_.on_host(output.value), output.name,

@@ -17,11 +17,14 @@ class RunOutputs {
              const Run& run, const OwnTickets& tickets, Counters& counters);
 
   // The steps of the run are recorded: records what its outputs take, and submits all of it. Gives
-  // what has to be read and given to take(); null: nothing is.
-  const Recorder::Readback* request(RunRequest& request, const image::Cells& cells);
+  // what has to be read and given to take(); null: nothing is. `of_inputs` are outcomes on which
+  // those of its outputs depend that stay on the device.
+  const Recorder::Readback* request(RunRequest& request, const image::Cells& cells,
+                                    const OutcomeList& of_inputs);
   // An Error where the flag was raised.
   void take(std::span<const std::byte> bytes);
   void take_from_host();
+  bool is_any_read() const;  // by the user, from wherever it is
 
  private:
   void submit_alone(const std::shared_ptr<Outcome>& outcome);
@@ -39,6 +42,7 @@ class RunOutputs {
   // Of the run at hand.
   RunRequest* request_ = nullptr;
   const image::Cells* cells_ = nullptr;
+  const OutcomeList* of_inputs_ = nullptr;
   const Recorder::Readback* readback_ = nullptr;
   std::vector<size_t> read_;                 // outputs
   std::vector<image::ValueId> read_values_;  // of those
