@@ -192,106 +192,6 @@ void RunBinding::run_bind_steps(const RunRequest& request) {
   }
 }
 
-std::shared_ptr<const MemoryPlan> Plans::plan(const Image& image, const Cells& cells,
-                                              Counters& counters) {
-  constexpr int64_t kUnknown = -1;
-  key_.clear();
-  for (const Number number : image.planned_by)
-    key_.push_back(cells.known(number) ? cells.at(number) : kUnknown);
-  const auto found = std::find_if(plans_.begin(), plans_.end(),
-                                  [&](const Entry& entry) { return entry.key == key_; });
-  if (found != plans_.end()) {
-    plans_.splice(plans_.begin(), plans_, found);
-    return plans_.front().plan;
-  }
-  auto made = std::make_shared<const MemoryPlan>(plan_memory(image, cells));
-  ++counters.plans;
-  plans_.push_front({key_, made});
-  if (plans_.size() > most_) {
-    plans_.pop_back();
-    ++dropped_;
-  }
-  return made;
-}
-
-namespace {
-
-struct Held {
-  int64_t weights = 0, states = 0, inputs = 0;
-};
-
-// Bounds may be larger together than 64 bits count: then it is as much as these do.
-int64_t sum_of(int64_t a, int64_t b) {
-  int64_t sum = 0;
-  return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
-
-Held held_bytes(const Image& image, const MemoryPlan& plan) {
-  Held held;
-  for (size_t v = 0; v < plan.bytes_of.size(); ++v) {
-    const image::Value& value = image.values[v];
-    const int64_t bytes = std::max<int64_t>(plan.bytes_of[v], 0);
-    if (value.on_host || value.once_only) continue;
-    switch (value.kind) {
-      case Kind::weight:
-      case Kind::constant:
-      case Kind::once:
-        held.weights = sum_of(held.weights, bytes);
-        break;
-      case Kind::state:
-        held.states = sum_of(held.states, bytes);
-        break;
-      case Kind::input:
-        held.inputs = sum_of(held.inputs, bytes);
-        break;
-      default:
-        break;
-    }
-  }
-  return held;
-}
-
-}  // namespace
-
-int64_t check_budget(const Image& image, const MemoryPlan& plan, int64_t budget) {
-  if (budget == 0) return INT64_MAX;
-  const Held held = held_bytes(image, plan);
-  const int64_t total =
-      sum_of(sum_of(held.weights, held.states), sum_of(held.inputs, plan.peak_bytes));
-  if (total > budget)
-    fail(ErrorKind::limit, "run: needs ", total, " bytes (", held.weights, " of weights, ",
-         held.states, " of state, ", held.inputs, " of inputs, ", plan.peak_bytes,
-         " of other values); the budget is ", budget);
-  return budget - total;
-}
-
-void LateBudget::spend(image::ValueId value, int64_t bytes, const Image& image) {
-  if (left_ == INT64_MAX) return;
-  held_[value] = bytes;
-  int64_t total = 0;
-  for (const auto& [each, held] : held_) total = sum_of(total, held);
-  if (total > left_)
-    fail(ErrorKind::limit, "run: '", image.values[size_t(value)].name, "' has ", bytes,
-         " bytes, which only the run could tell, and such values have ", total,
-         " together; the budget leaves ", left_);
-}
-
-void IterationBudget::spend(const image::Step& jump, const Image& image) {
-  if (budget_ == 0 || ++made_ <= budget_) return;
-  Error error(ErrorKind::limit,
-              text("run: its loops went round more than ", budget_, " times, which is the budget"));
-  if (jump.node >= 0) error.add_note(text("at node '", image.nodes[size_t(jump.node)].name, "'"));
-  throw error;
-}
-
-void report_plan(const Image& image, const MemoryPlan& plan, RunReport& report) {
-  const Held held = held_bytes(image, plan);
-  report.slots = static_cast<int64_t>(plan.slot_bytes.size());
-  report.peak_bytes = plan.peak_bytes;
-  report.weight_bytes = held.weights;
-  report.state_bytes = held.states;
-}
-
 void bind_step(const image::Bind& bind, const Image& image, Cells& cells) {
   for (const Number number : bind.forget) cells.forget(number);
   if (bind.number != kNone) {
@@ -308,30 +208,6 @@ void take_fetched(const image::Fetch& fetch, const Tensor& tensor, const Image& 
     if (fetch.elements[i] != kNone)
       cells.set(fetch.elements[i], tensor.integer_at(static_cast<int64_t>(i)));
   if (fetch.segment >= 0) cells.evaluate(image.numbers.segments[size_t(fetch.segment)]);
-}
-
-const image::Weight& weight_of(const Image& image, const std::string& name) {
-  for (const image::Weight& weight : image.weights)
-    if (weight.name == name) return weight;
-  fail(ErrorKind::invalid_input, "there is no weight '", name, "'");
-}
-
-const image::State& state_of(const Image& image, const std::string& name) {
-  for (const image::State& state : image.states)
-    if (state.name == name) return state;
-  fail(ErrorKind::invalid_input, "there is no state '", name, "'");
-}
-
-Tensor initial_state(const Image& image, const image::State& state) {
-  const int32_t source = state.value < 0 ? -1 : image.values[size_t(state.value)].source;
-  return source < 0 ? Tensor(state.type.dtype, concrete(state.type.shape))
-                    : image.sources[size_t(source)].copy();
-}
-
-void check_type(const char* kind, const std::string& name, const TensorType& type,
-                const Tensor& tensor) {
-  if (tensor.type() != type)
-    fail(ErrorKind::invalid_input, kind, " '", name, "' is ", type, ", got ", tensor.type());
 }
 
 }  // namespace rlx::detail

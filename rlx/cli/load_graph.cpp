@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "rlx/image/verify.h"
+#include "rlx/image/needs.h"
 #include "rlx/import/onnx/import.h"
 #include "rlx/import/rlx_file.h"
 #include "rlx/ops/catalog.h"

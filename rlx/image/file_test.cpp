@@ -9,6 +9,7 @@
 #include "rlx/compile/build_image.h"
 #include "rlx/conformance/kernels.h"
 #include "rlx/conformance/runner.h"
+#include "rlx/image/needs.h"
 #include "rlx/image/verify.h"
 #include "rlx/import/test_folder.h"
 #include "rlx/ir/graph.h"

@@ -8,7 +8,7 @@
 #include "rlx/image/file.h"
 #include "rlx/image/file_format.h"
 #include "rlx/image/image.h"
-#include "rlx/image/verify.h"
+#include "rlx/image/needs.h"
 
 namespace rlx::image {
 namespace {

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "rlx/compile/build_image.h"
-#include "rlx/image/verify.h"
 #include "rlx/ops/ops_core.h"
 
 namespace rlx::image {

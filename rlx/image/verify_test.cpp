@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/compile/build_image.h"
+#include "rlx/image/needs.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/testing.h"
 

@@ -1,7 +1,7 @@
 // From an image to a program: without the compiler, which whoever only runs images need not link.
 
 #include "rlx/backend/cpu/fast_ops.h"
-#include "rlx/image/verify.h"
+#include "rlx/image/needs.h"
 #include "rlx/lower/references.h"
 #include "rlx/runtime/internals.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "rlx/backend/binding.h"
+#include "rlx/backend/named_values.h"
 #include "rlx/base/error.h"
 #include "rlx/runtime/internals.h"
 

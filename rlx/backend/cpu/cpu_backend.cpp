@@ -9,7 +9,9 @@
 #include "rlx/backend/cpu/cpu_states.h"
 #include "rlx/backend/cpu/cpu_steps.h"
 #include "rlx/backend/cpu/fast_ops.h"
+#include "rlx/backend/named_values.h"
 #include "rlx/backend/once_parts.h"
+#include "rlx/backend/plans.h"
 #include "rlx/base/clock.h"
 #include "rlx/image/uses.h"
 

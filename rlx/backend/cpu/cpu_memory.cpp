@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rlx/backend/named_values.h"
+
 namespace rlx::detail {
 
 using image::Kind;

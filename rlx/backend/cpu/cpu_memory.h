@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "rlx/backend/binding.h"
+#include "rlx/backend/budget.h"
+#include "rlx/plan/memory_plan.h"
 #include "rlx/tensor/storage.h"
 #include "rlx/vector/team.h"
 

@@ -1,5 +1,7 @@
 #include "rlx/backend/cpu/cpu_states.h"
 
+#include "rlx/backend/named_values.h"
+
 namespace rlx::detail {
 
 using image::ValueId;

@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "rlx/backend/budget.h"
 #include "rlx/backend/cpu/cpu_memory.h"
 #include "rlx/backend/cpu/engine.h"
 #include "rlx/backend/prepared_call.h"

@@ -1,6 +1,6 @@
 #include "rlx/backend/webgpu/device_memory.h"
 
-#include "rlx/backend/webgpu/weight_store.h"
+#include "rlx/backend/webgpu/upload.h"
 #include "rlx/image/storage.h"
 #include "rlx/image/words.h"
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "rlx/backend/named_values.h"
+
 namespace rlx::detail::webgpu {
 
 namespace {

@@ -17,8 +17,9 @@ struct HostValues {
   }
   const Tensor& source(image::ValueId value) const { return *sources[size_t(value)]; }
 
-  std::vector<Tensor> made;                    // by place
-  std::vector<std::optional<Tensor>> sources;  // of weights and constants, by value
+  std::vector<Tensor> made;  // by place: what steps wrote there
+  // Of weights and constants, by value; none: it is given later. They change between runs only.
+  std::vector<std::optional<Tensor>> sources;
 };
 
 }  // namespace rlx::detail::webgpu

@@ -185,7 +185,7 @@ void Job::finish_once() {
 
 void Job::finish_run() {
   if (const Recorder::Readback* readback =
-          outputs_.request(*now_.request, plan_.cells(), inputs_.outcomes())) {
+          outputs_.submit(*now_.request, plan_.cells(), inputs_.outcomes())) {
     now_.phase = Phase::outputs;
     return queue_.read(*readback);
   }

@@ -26,7 +26,8 @@ class Job final : private JobQueue::Client {
   // throws is for fail(), as what any later part of the job throws.
   void begin(RunRequest* request, RunDone done, Brought brought);
   void fail(const Error& error);
-  // No callback is to come any more: where the job is over, it ends. Callbacks write into reports.
+  // No callback is to come any more, which might still write into the report: a job that is over
+  // ends now.
   void settle();
   void abandon();  // tells whoever waits for it that the program is gone
 

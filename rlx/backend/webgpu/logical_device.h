@@ -9,6 +9,12 @@
 
 namespace rlx::detail::webgpu {
 
+// What a part of `once` has made, in the order it is kept: buffers, or tensors of the host.
+struct StoredOnce {
+  std::vector<BufferPtr> buffers;
+  std::vector<Tensor> tensors;
+};
+
 struct LogicalDevice {
   LogicalDevice(std::shared_ptr<Gpu> opened, std::shared_ptr<Tickets> waits)
       : gpu(std::move(opened)),

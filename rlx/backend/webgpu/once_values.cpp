@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "rlx/backend/binding.h"
+#include "rlx/backend/plans.h"
 #include "rlx/image/uses.h"
 
 namespace rlx::detail::webgpu {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "rlx/backend/webgpu/upload.h"
+
 namespace rlx::detail::webgpu {
 
 using image::Access;

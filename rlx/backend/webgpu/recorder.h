@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "rlx/backend/binding.h"
+#include "rlx/backend/budget.h"
 #include "rlx/backend/webgpu/resources.h"
 
 namespace rlx::detail::webgpu {

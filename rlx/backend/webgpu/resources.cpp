@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rlx/backend/webgpu/upload.h"
 #include "rlx/image/words.h"
 
 namespace rlx::detail::webgpu {

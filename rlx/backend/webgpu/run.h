@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "rlx/backend/binding.h"
+#include "rlx/backend/budget.h"
 #include "rlx/backend/webgpu/host_values.h"
 #include "rlx/backend/webgpu/recorder.h"
 #include "rlx/backend/webgpu/states.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "rlx/backend/webgpu/upload.h"
 #include "rlx/image/storage.h"
 #include "rlx/image/words.h"
 
@@ -22,8 +23,8 @@ RunOutputs::RunOutputs(const image::Image& image, Connection& connection, RunLog
       tickets_(tickets),
       counters_(counters) {}
 
-const Recorder::Readback* RunOutputs::request(RunRequest& request, const image::Cells& cells,
-                                              const OutcomeList& of_inputs) {
+const Recorder::Readback* RunOutputs::submit(RunRequest& request, const image::Cells& cells,
+                                             const OutcomeList& of_inputs) {
   request_ = &request;
   cells_ = &cells;
   of_inputs_ = &of_inputs;

@@ -19,8 +19,8 @@ class RunOutputs {
   // The steps of the run are recorded: records what its outputs take, and submits all of it. Gives
   // what has to be read and given to take(); null: nothing is. `of_inputs` are outcomes on which
   // those of its outputs depend that stay on the device.
-  const Recorder::Readback* request(RunRequest& request, const image::Cells& cells,
-                                    const OutcomeList& of_inputs);
+  const Recorder::Readback* submit(RunRequest& request, const image::Cells& cells,
+                                   const OutcomeList& of_inputs);
   // An Error where the flag was raised.
   void take(std::span<const std::byte> bytes);
   void take_from_host();

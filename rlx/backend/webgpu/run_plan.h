@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "rlx/backend/binding.h"
+#include "rlx/backend/plans.h"
 #include "rlx/backend/webgpu/connection.h"
 
 namespace rlx::detail::webgpu {

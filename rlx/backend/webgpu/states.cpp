@@ -1,6 +1,6 @@
 #include "rlx/backend/webgpu/states.h"
 
-#include "rlx/backend/binding.h"
+#include "rlx/backend/named_values.h"
 
 namespace rlx::detail::webgpu {
 

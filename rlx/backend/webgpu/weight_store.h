@@ -5,9 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <tuple>
-#include <vector>
 
 #include "rlx/backend/webgpu/gpu.h"
 #include "rlx/base/report.h"
@@ -19,12 +17,6 @@ struct StoredWeight {
   BufferPtr buffer;
 };
 using StoredWeightPtr = std::shared_ptr<const StoredWeight>;
-
-// What a part of `once` has made, in the order it is kept: buffers, or tensors of the host.
-struct StoredOnce {
-  std::vector<BufferPtr> buffers;
-  std::vector<Tensor> tensors;
-};
 
 class WeightStore {
  public:
@@ -42,14 +34,5 @@ class WeightStore {
   std::map<Key, std::weak_ptr<const StoredWeight>> stored_;
   size_t forget_at_ = 64;
 };
-
-// What a tensor takes on a device, in whole words, one at least.
-uint64_t device_bytes(DType dtype, int64_t count, const DeviceTraits& traits);
-inline uint64_t whole_words(int64_t bytes) { return static_cast<uint64_t>((bytes + 3) / 4 * 4); }
-
-// Writes the elements to a buffer, from an offset on, as the device keeps them. An element that
-// does not fit is an Error that names `what`. `scratch` is kept for the next time.
-void upload(Gpu& gpu, Buffer& buffer, uint64_t offset, const Tensor& tensor,
-            const std::string& what, std::vector<std::byte>& scratch, Counters& counters);
 
 }  // namespace rlx::detail::webgpu
