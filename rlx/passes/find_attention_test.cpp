@@ -237,6 +237,13 @@ TEST(FindAttention, WhatOnlyLooksLikeItStays) {
   EXPECT_EQ(broadcast.found(broadcast.dots()), OpNames("transpose matmul softmax matmul"));
 }
 
+TEST(FindAttention, AnInfiniteNumberAmongTheTermsIsNotLeftOut) {
+  Layer layer;
+  const Value bias = layer.graph.input("bias", f32({6}));
+  EXPECT_EQ(layer.found(layer.dots() + (layer.number(-kInfinity) + bias)),
+            OpNames("add attention"));
+}
+
 TEST(FindAttention, ASymbolThatMayBe1ElsewhereStays) {
   Layer layer({"a", 3, 4, 5}, {"b", 3, 6, 5});  // a run may have b = 1
   EXPECT_EQ(layer.found(layer.dots()), OpNames("transpose matmul softmax matmul"));

@@ -64,6 +64,7 @@ std::optional<double> number_of(const Value& value) {
 
 bool same_number(double a, double b, DType dtype) {
   if (a == b) return true;
+  if (!std::isfinite(a) || !std::isfinite(b)) return false;  // else all are near infinity
   constexpr double kRoundings = 4;
   const double epsilon = is_float(dtype) ? info(dtype).epsilon : 0;
   return std::abs(a - b) <= kRoundings * epsilon * std::max(std::abs(a), std::abs(b));
