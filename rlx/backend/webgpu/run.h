@@ -48,6 +48,7 @@ class Run {
   };
   const image::Steps& steps() const { return context_.once ? image_.once : image_.run; }
   bool step(const image::Step& step);  // false: it waits for readback()
+  void look_ahead(const image::Steps& list) const;
   bool start_fetch(const image::Fetch& fetch);
   bool start_call(const image::Call& call);
   void finish_fetch(const image::Fetch& fetch, const Tensor& tensor);
