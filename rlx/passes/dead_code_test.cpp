@@ -1,3 +1,5 @@
+#include "rlx/ir/text.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/testing.h"
 
@@ -17,6 +19,18 @@ output "y" %4
 %2 = relu %0 : f32[2]
 output "y" %2
 )");
+}
+
+// Their names have the number of the node, so that no other has them and a file can be read again.
+TEST(DeadCode, WhatARunTellsIsNamedAfterTheNodeWhereItIsNow) {
+  Graph graph;
+  const Value x = graph.input("x", f32({4}));
+  exp(x);
+  const Value ends = cast(sum(x), DType::i64);
+  graph.output("y", range(scalar(ends, 0), ends, scalar(ends, 1)));
+  const std::string text = print(dead_code.run(graph).graph);
+  EXPECT_EQ(text.find("exp"), std::string::npos);
+  EXPECT_EQ(print(parse(text, catalog())), text);
 }
 
 // A graph is copied by those that change it alone.

@@ -1,22 +1,24 @@
 #include "rlx/passes/pass.h"
 
 #include <algorithm>
+#include <set>
 
 #include "rlx/ir/renaming.h"
 
 namespace rlx {
 namespace {
 
+bool is_extent_of_operand(const Dim& dim, const Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value& input) {
+    if (!input.present()) return false;
+    const Dims& shape = input.shape();
+    return std::find(shape.begin(), shape.end(), dim) != shape.end();
+  });
+}
+
 // Are all symbols of a result's extents those of the operands? Others are numbered by the graph.
 bool mentions_operands_alone(const Node& node) {
   std::vector<std::string> known;
-  const auto is_of_operand = [&](const Dim& dim) {
-    return std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value& input) {
-      if (!input.present()) return false;
-      const Dims& shape = input.shape();
-      return std::find(shape.begin(), shape.end(), dim) != shape.end();
-    });
-  };
   const auto is_known = [&](const std::string& symbol) {
     if (known.empty())
       for (const Value& input : node.inputs)
@@ -27,7 +29,7 @@ bool mentions_operands_alone(const Node& node) {
   };
   for (const TensorType& type : node.types)
     for (const Dim& dim : type.shape) {
-      if (dim.is_number() || is_of_operand(dim)) continue;
+      if (dim.is_number() || is_extent_of_operand(dim, node)) continue;
       const std::vector<std::string> symbols = dim.symbols();
       if (!std::all_of(symbols.begin(), symbols.end(), is_known)) return false;
     }
@@ -105,7 +107,41 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite) {
   return to;
 }
 
+namespace {
+
+// Symbols of what only running a node tells have its number in their names. Does one of these nodes
+// have another place from now on?
+bool moves_symbols(const Graph& graph, const std::vector<int>& order) {
+  std::set<std::string> known;  // of the sources, whatever their places
+  for (const auto& [name, range] : graph.symbols()) known.insert(name);
+  for (const Node& node : graph.nodes())
+    if (is_source(node))
+      for (const Dim& dim : node.types[0].shape)
+        for (std::string& each : dim.symbols()) known.insert(std::move(each));
+  const auto is_told_by = [&](const Node& node) {
+    const auto is_own = [](const auto& host) { return host && host->own_symbols; };
+    if (std::any_of(node.host_values.begin(), node.host_values.end(), is_own)) return true;
+    for (const TensorType& type : node.types)
+      for (const Dim& dim : type.shape) {
+        if (dim.is_number() || is_extent_of_operand(dim, node)) continue;
+        const std::vector<std::string> symbols = dim.symbols();
+        const auto is_known = [&](const std::string& each) { return known.count(each) != 0; };
+        if (!std::all_of(symbols.begin(), symbols.end(), is_known)) return true;
+      }
+    return false;
+  };
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (order[i] == static_cast<int>(i)) continue;
+    const Node& node = graph.node(order[i]);
+    if (!is_source(node) && is_told_by(node)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Graph with_nodes(Graph from, const std::vector<int>& order) {
+  const bool renumbers = moves_symbols(from, order);
   GraphData& data = *from.data();
   std::vector<int> place(data.nodes.size(), -1);
   for (size_t i = 0; i < order.size(); ++i) place[size_t(order[i])] = static_cast<int>(i);
@@ -128,7 +164,8 @@ Graph with_nodes(Graph from, const std::vector<int>& order) {
   }
   data.known_elements = 0;
   data.most_nodes = SIZE_MAX;  // it was for who read a file
-  return from;
+  if (!renumbers) return from;
+  return rebuild(from, [](const RewriteSite&) { return std::nullopt; });
 }
 
 std::vector<int> live_of(const Graph& graph, const std::vector<int>& order) {

@@ -111,7 +111,7 @@ Graph rebuild(const Graph& from, const Rewrite& rewrite);
 // operands have the types they had: most nodes are copied by most passes.
 Values copy_node(const RewriteSite& site, const Values& inputs);
 // These nodes, in an order in which each comes behind its operands; the others are read by none of
-// them. They are moved as they are: nothing is found out again.
+// them. They are moved as they are: nothing is found out again, unless symbols have to be renamed.
 Graph with_nodes(Graph from, const std::vector<int>& order);
 // Those nodes of an order that reach an output or a state, inputs and states included.
 std::vector<int> live_of(const Graph& graph, const std::vector<int>& order);

@@ -52,6 +52,39 @@ TEST(Packed, TwoProgramsOfADeviceShareThem) {
   EXPECT_EQ(run(a).packed_bytes, once);
 }
 
+// What a weight of some bytes takes when two programs have it, and when the first is alone.
+void expect_shared(const Graph& graph, const Tensor& x, int64_t least) {
+  const Device device;
+  const auto packed_by = [&](const Program& program) {
+    RunReport report;
+    program.run({{"x", x}}, {.report = &report});
+    return report.packed_bytes;
+  };
+  const Program a = compile(graph, {.device = device});
+  const int64_t once = packed_by(a);
+  EXPECT_GE(once, least);
+  const Program b = compile(graph, {.device = device});
+  EXPECT_EQ(packed_by(b), once);
+}
+
+TEST(Packed, ProductsOfBytesShareThemToo) {
+  Graph graph;
+  const Tensor x(DType::u8, {kRows, kSize});
+  graph.output("y", matmul_integer(graph.input("x", x.type()),
+                                   graph.weight("w", Tensor(DType::i8, {kSize, kSize}))));
+  expect_shared(graph, x, kSize * kSize);
+}
+
+TEST(Packed, RecurrentNetsShareThemToo) {
+  constexpr int64_t kHidden = 16, kWide = 4 * kHidden;
+  Graph graph;
+  const Tensor x(DType::f32, {5, 2, kSize});
+  graph.output("y", lstm(graph.input("x", x.type()),
+                         graph.weight("w", Tensor(DType::f32, {1, kWide, kSize})),
+                         graph.weight("r", Tensor(DType::f32, {1, kWide, kHidden})))[0]);
+  expect_shared(graph, x, kWide * (kSize + kHidden) * 4);
+}
+
 TEST(Packed, ANewWeightIsPackedAgainInThePlaceOfTheOld) {
   const Device device;
   Program program = compile(product_graph(filled(0.5)), {.device = device});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "rlx/backend/cpu/nest_rows.h"
+#include "rlx/backend/cpu/packed_of.h"
 
 namespace rlx::detail {
 
@@ -116,7 +117,7 @@ class ByteProductKernel : public image::CallKernel {
     for (int64_t i = 0; i < matrices; ++i) {
       left.data = a_data + start_of(a, a_steps, result.shape(), i);
       right.data = b_data + start_of(b, b_steps, result.shape(), i);
-      if (!one_b || i == 0) pack(right, one_b && keeps_b_ ? &b.tensor : nullptr);
+      if (!one_b || i == 0) pack(right, b.tensor, one_b && keeps_b_);
       multiply(left, c + i * rows_ * columns_);
     }
     return true;
@@ -155,21 +156,32 @@ class ByteProductKernel : public image::CallKernel {
                 b_zeros_);
   }
 
-  void pack(const vector::ByteMatrix& b, const Tensor* kept) {
+  void pack(const vector::ByteMatrix& b, const Tensor& weight, bool is_kept) {
     // A view of the weight may be another part of it in every run.
-    const int64_t offset = kept ? static_cast<const std::byte*>(b.data) - kept->bytes().data() : 0;
-    const Order order{offset, inner_, columns_, b.row, b.column};
-    if (kept && kept->mark() == mark_ && order == order_) return;
-    mark_ = {};
+    const int64_t offset = static_cast<const std::byte*>(b.data) - weight.bytes().data();
     const vector::ByteGemm& gemm = engine_->byte_gemm;
-    packed_.resize(static_cast<size_t>(gemm.packed_words(inner_, columns_)));
-    sums_.resize(static_cast<size_t>(gemm.panels(columns_) * gemm.panel_columns));
-    engine_->team.run(gemm.panels(columns_), CpuEngine::kGrain / (inner_ * 16 + 1) + 1,
-                      [&](int64_t begin, int64_t end) {
-                        gemm.pack(b, inner_, columns_, {begin, end}, packed_.data(), sums_.data());
-                      });
-    if (kept) mark_ = kept->mark();
-    order_ = order;
+    const PackedWeights::Order order{kPackedByteProduct,
+                                     gemm.in_word,
+                                     gemm.panel_columns,
+                                     offset,
+                                     inner_,
+                                     columns_,
+                                     b.row,
+                                     b.column};
+    // The sums of columns lie behind the words, of four bytes each as floats are.
+    const int64_t words = gemm.packed_words(inner_, columns_),
+                  sums = gemm.panels(columns_) * gemm.panel_columns;
+    const auto make = [&](float* to) {
+      auto* packed = reinterpret_cast<uint32_t*>(to);
+      auto* sums_of = reinterpret_cast<int32_t*>(to + words);
+      engine_->team.run(gemm.panels(columns_), CpuEngine::kGrain / (inner_ * 16 + 1) + 1,
+                        [&](int64_t begin, int64_t end) {
+                          gemm.pack(b, inner_, columns_, {begin, end}, packed, sums_of);
+                        });
+    };
+    const float* made = kept_.get(*engine_, weight, is_kept, order, words + sums, make);
+    packed_ = reinterpret_cast<const uint32_t*>(made);
+    sums_ = reinterpret_cast<const int32_t*>(made + words);
   }
 
   void multiply(const vector::ByteMatrix& a, int32_t* c) {
@@ -187,8 +199,8 @@ class ByteProductKernel : public image::CallKernel {
                                       .inner = inner_,
                                       .a = left_.data(),
                                       .a_sums = left_sums_.data(),
-                                      .b = packed_.data(),
-                                      .b_sums = sums_.data(),
+                                      .b = packed_,
+                                      .b_sums = sums_,
                                       .a_zero = a_zeros_.data(),
                                       .a_zero_step = a_zeros_.size() > 1 ? 1 : 0,
                                       .b_zero = has_b_zeros ? b_zeros_.data() : nullptr,
@@ -200,11 +212,11 @@ class ByteProductKernel : public image::CallKernel {
   CpuEnginePtr engine_;
   bool keeps_b_;
   int64_t rows_ = 0, columns_ = 0, inner_ = 0;
-  std::vector<uint32_t> packed_, left_;
-  std::vector<int32_t> sums_, left_sums_, a_zeros_, b_zeros_;
-  Tensor::Mark mark_;  // of the b that is packed
-  using Order = std::array<int64_t, 5>;
-  Order order_ = {};  // where it begins, its extents and steps
+  PackedOf kept_;
+  const uint32_t* packed_ = nullptr;
+  const int32_t* sums_ = nullptr;  // of the columns that are packed
+  std::vector<uint32_t> left_;
+  std::vector<int32_t> left_sums_, a_zeros_, b_zeros_;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rlx/backend/cpu/packed_of.h"
+
 namespace rlx::detail {
 namespace {
 
@@ -11,12 +13,18 @@ using Kind = RecurrentOptions::Kind;
 // A weight [columns, inner], seen as its transpose and packed for products with rows of x or h.
 class PackedWeight {
  public:
-  void take(const CpuEngine& engine, const float* w, int64_t inner, int64_t columns) {
+  // Of a tensor the part that begins at `first`.
+  void take(const CpuEngine& engine, const Tensor& w, bool is_kept, int64_t first, int64_t inner,
+            int64_t columns) {
     const vector::Gemm& gemm = engine.gemm;
     inner_ = inner;
     columns_ = columns;
-    packed_.resize(static_cast<size_t>(gemm.packed_size(inner, columns)));
-    gemm.pack({w, 1, inner}, inner, columns, {0, gemm.panels(columns)}, packed_.data());
+    const PackedWeights::Order order{kPackedRecurrent, first, inner, columns};
+    packed_ =
+        kept_.get(engine, w, is_kept, order, gemm.packed_size(inner, columns), [&](float* to) {
+          gemm.pack({w.data<float>().data() + first, 1, inner}, inner, columns,
+                    {0, gemm.panels(columns)}, to);
+        });
   }
   // c = start + a * w^T
   void multiply(const CpuEngine& engine, const float* a, int64_t rows, const float* start,
@@ -25,7 +33,7 @@ class PackedWeight {
                                      .columns = columns_,
                                      .inner = inner_,
                                      .a = {a, inner_, 1},
-                                     .packed_b = packed_.data(),
+                                     .packed_b = packed_,
                                      .c = c,
                                      .c_row = c_row,
                                      .start = start,
@@ -35,7 +43,8 @@ class PackedWeight {
 
  private:
   int64_t inner_ = 0, columns_ = 0;
-  std::vector<float> packed_;
+  PackedOf kept_;
+  const float* packed_ = nullptr;
 };
 
 struct Extents {
@@ -94,17 +103,14 @@ class Direction {
  private:
   void take_weights(const image::CallSite& site) {
     const Tensor &w = *site.in(1), &r = *site.in(2);
-    if (options_.keeps_weights && w.mark() == w_mark_ && r.mark() == r_mark_) return;
-    const int64_t wide = e_.gates * e_.hidden;
-    const float *from_w = w.data<float>().data() + d_ * wide * e_.inputs,
-                *from_r = r.data<float>().data() + d_ * wide * e_.hidden;
-    w_.take(engine_, from_w, e_.inputs, wide);
+    const bool is_kept = options_.keeps_weights;
+    const int64_t wide = e_.gates * e_.hidden, from_r = d_ * wide * e_.hidden;
+    w_.take(engine_, w, is_kept, d_ * wide * e_.inputs, e_.inputs, wide);
     // What a gru makes of the state depends on two gates that come first.
     const int64_t first = options_.kind == Kind::gru ? 2 * e_.hidden : wide;
-    r_.take(engine_, from_r, e_.hidden, first);
-    if (first < wide) last_r_.take(engine_, from_r + first * e_.hidden, e_.hidden, wide - first);
-    w_mark_ = w.mark();
-    r_mark_ = r.mark();
+    r_.take(engine_, r, is_kept, from_r, e_.hidden, first);
+    if (first < wide)
+      last_r_.take(engine_, r, is_kept, from_r + first * e_.hidden, e_.hidden, wide - first);
   }
 
   // Both halves as one, but where a gru scales what the second is added to.
@@ -242,7 +248,6 @@ class Direction {
   std::vector<vector::Elementwise::Function> functions_;
   Extents e_ = {};
   PackedWeight w_, r_, last_r_;
-  Tensor::Mark w_mark_, r_mark_;
   std::vector<float> bias_, last_bias_, from_x_, sums_, scratch_, h_, c_;
   const float* peepholes_ = nullptr;
 };

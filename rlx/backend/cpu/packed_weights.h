@@ -15,7 +15,14 @@ namespace rlx::detail {
 using PackedPtr = std::shared_ptr<float>;  // begins at a line of the cache
 
 // Of convolutions there are several, behind the last.
-enum PackedKind : int64_t { kPackedProduct, kPackedTransposed, kPackedBytes, kPackedConvolution };
+enum PackedKind : int64_t {
+  kPackedProduct,
+  kPackedTransposed,
+  kPackedBytes,
+  kPackedByteProduct,
+  kPackedRecurrent,
+  kPackedConvolution
+};
 
 class PackedWeights {
  public:
