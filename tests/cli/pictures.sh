@@ -15,9 +15,9 @@ failed=0
 # draws NAME PEAK FILE [COLUMN]: the first peak is that, and both pictures are there.
 draws() {
   local name=$1 peak=$2
-  if ! "$spectrum" "$3" out.png out.svg "${@:4}" >out.txt 2>&1 ||
+  if ! "$spectrum" "$3" out.png out.svg "${@:4}" >out.txt 2>err.txt ||
     ! sed -n 2p out.txt | grep -qE "^ *$peak(\.00)? Hz" || [ ! -s out.png ] || ! grep -q ">$peak Hz" out.svg; then
-    echo "FAILED: $name" && cat out.txt && failed=1
+    echo "FAILED: $name" && cat out.txt err.txt && failed=1
   fi
   rm -f out.png out.svg
 }
