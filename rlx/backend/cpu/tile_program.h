@@ -29,6 +29,8 @@ struct TileArguments {
   const float* floats(size_t i) const { return static_cast<const float*>(x[i]); }
   float* results() const { return static_cast<float*>(y); }
 };
+inline bool is_f32_in_tiles(DType dtype) { return dtype == DType::f32 || half_of(dtype); }
+
 // An op on single elements: vector code, or else a function of one element.
 struct TileOp {
   using Run = void (*)(const CpuEngine& engine, const TileArguments& arguments);
