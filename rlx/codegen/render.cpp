@@ -264,7 +264,7 @@ ParamLayout layout_params(const Dispatch& dispatch, const DeviceTraits& traits) 
     if (operand.window)
       scalars.emplace_back(operand.name + "_base", aligned_window(operand, traits).first);
   }
-  if (dispatch.flags_errors) scalars.emplace_back("flag_node", Dim(dispatch.flag_code));
+  if (dispatch.flags_errors) scalars.emplace_back("flag_node", Dim(dispatch.flag_node));
   for (const Param& param : dispatch.params)
     if (param.kind != Param::Kind::list)
       scalars.push_back(param);
@@ -290,11 +290,11 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
   kernel.label = dispatch.kernel.name;
   kernel.params = layout_params(dispatch, traits);
   std::string head, functions;
-  bool f16 = false;
+  kernel.subgroups = dispatch.subgroups;
   size_t binding = 0;
   for (const Operand& operand : dispatch.operands) {
     const DeviceStorage storage = device_storage(operand.dtype, traits);
-    f16 |= storage.element == "f16";
+    kernel.f16 |= storage.element == "f16";
     const bool quads = dispatch.in_quads && !is_repeated(operand);
     if (!operand.shares.empty()) {
       functions += loads(operand, storage, quads);
@@ -318,8 +318,8 @@ RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits) {
     functions = kF16Bits + functions;
 
   std::string& wgsl = kernel.wgsl;
-  if (f16) wgsl += "enable f16;\n";
-  if (dispatch.subgroups) wgsl += "enable subgroups;\n";
+  if (kernel.f16) wgsl += "enable f16;\n";
+  if (kernel.subgroups) wgsl += "enable subgroups;\n";
   wgsl += "// " + dispatch.kernel.name + "\n" + constants_text(dispatch) + head + kIds + functions;
   for (const std::string& line : dispatch.prelude) wgsl += line + "\n";
   kernel.sections.push_back({1, ""});

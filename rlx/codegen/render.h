@@ -26,6 +26,7 @@ struct RenderedKernel {
   std::vector<Access> bindings;  // of the operands, in order, then the flag's where there is one
   ParamLayout params;
   std::vector<image::Kernel::Section> sections;
+  bool f16 = false, subgroups = false;  // the features that it enables
 };
 
 RenderedKernel render(const Dispatch& dispatch, const DeviceTraits& traits);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "rlx/codegen/render.h"
+#include "rlx/codegen/workgroup.h"
 #include "rlx/compile/drop_unused.h"
 #include "rlx/compile/run_once.h"
 #include "rlx/compile/share_places.h"
@@ -215,8 +216,20 @@ class Assembly {
     const auto [at, added] =
         kernels_.emplace(rendered.wgsl, static_cast<int32_t>(image_.kernels.size()));
     if (added) {
-      image_.kernels.push_back({rendered.label, rendered.wgsl, rendered.bindings,
-                                rendered.params.bytes, rendered.sections});
+      // What is not known is at most what the device has.
+      const Workgroup takes = workgroup_of(rendered.wgsl);
+      const int64_t most_lanes = traits_.max_workgroup_invocations,
+                    most_bytes = traits_.max_workgroup_bytes;
+      image_.kernels.push_back(
+          {.name = rendered.label,
+           .wgsl = rendered.wgsl,
+           .bindings = rendered.bindings,
+           .params_bytes = rendered.params.bytes,
+           .sections = rendered.sections,
+           .f16 = rendered.f16,
+           .subgroups = rendered.subgroups,
+           .workgroup_invocations = takes.invocations.value_or(most_lanes),
+           .workgroup_bytes = std::min(takes.bytes.value_or(most_bytes), most_bytes)});
     }
     return at->second;
   }

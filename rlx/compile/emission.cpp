@@ -110,7 +110,7 @@ void Emission::emit(Dispatch dispatch, int node, Steps& steps) {
     operand.value = temporary.value;
     operand.dtype = wide.dtype;
   }
-  dispatch.flag_code = node + 1;
+  dispatch.flag_node = node + 1;
   if (dispatch.flags_errors && lowered_.flag < 0)
     lowered_.flag = make_value(ValueKind::flag, "error flag", {DType::u32, {4}});
   packing.insert(packing.begin(), std::move(dispatch));

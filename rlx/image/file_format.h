@@ -10,7 +10,7 @@ namespace rlx::image {
 
 // As PNG has it: a transfer that changes line ends or cuts the eighth bit is seen at once.
 constexpr unsigned char kMagic[8] = {0x89, 'R', 'L', 'X', 'I', '\r', '\n', 0x1a};
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 constexpr size_t kHeaderBytes = 64, kAlignment = 64;
 // Of an expression over symbols; those of real models have a few dozen words.
 constexpr size_t kMostWords = 512;
@@ -90,6 +90,7 @@ void fields(A& a, Field<A, Kernel::Section>& s) {
 template <class A>
 void fields(A& a, Field<A, Kernel>& k) {
   a(k.name, k.wgsl, k.bindings, k.params_bytes, k.sections);
+  a(k.f16, k.subgroups, k.workgroup_invocations, k.workgroup_bytes);
 }
 template <class A>
 void fields(A& a, Field<A, Bound>& b) {

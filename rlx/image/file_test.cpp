@@ -6,6 +6,7 @@
 #include <random>
 
 #include "rlx/base/file.h"
+#include "rlx/codegen/workgroup.h"
 #include "rlx/compile/build_image.h"
 #include "rlx/conformance/kernels.h"
 #include "rlx/conformance/runner.h"
@@ -43,6 +44,15 @@ void expect_same_after_a_round_trip(const Image& image, const std::string& what)
   }
 }
 
+// Of the catalogue's own kernels; of others it may be all that a device has.
+void expect_known_workgroups(const Image& image, const std::string& what) {
+  for (const image::Kernel& kernel : image.kernels) {
+    const Workgroup takes = workgroup_of(kernel.wgsl);
+    EXPECT_EQ(takes.invocations, kernel.workgroup_invocations) << what;
+    EXPECT_EQ(takes.bytes, kernel.workgroup_bytes) << what;
+  }
+}
+
 // The CPU and the two devices on paper.
 class ImageRows : public testing::TestWithParam<CaseFamily> {};
 INSTANTIATE_TEST_SUITE_P(Families, ImageRows, testing::ValuesIn(case_families()),
@@ -54,9 +64,12 @@ TEST_P(ImageRows, AreEqualWhenReadBack) {
   devices.push_back(Device().traits());
   for (const OpCase& row : GetParam().rows()) {
     const Graph graph = run_passes(case_graph(row, ops).graph);
-    for (const DeviceTraits& device : devices)
-      expect_same_after_a_round_trip(build_image(graph, device),
-                                     text(row.op, " '", row.why, "' on ", device.name));
+    for (const DeviceTraits& device : devices) {
+      const std::string what = text(row.op, " '", row.why, "' on ", device.name);
+      const Image image = build_image(graph, device);
+      expect_same_after_a_round_trip(image, what);
+      expect_known_workgroups(image, what);
+    }
   }
 }
 
@@ -238,9 +251,12 @@ TEST(ImageFile, AnotherFileIsNoImage) {
   const std::string graph =
       "rlx 1\n%0 = input @\"x\" : f32[3]\noutput \"y\" %0\n# and some more text";
   EXPECT_EQ(read_damaged(std::as_bytes(std::span(graph)), true), "damaged: this is no image");
-  Bytes newer = to_bytes(small_image());
-  newer[8] = std::byte{5};
-  EXPECT_EQ(read_damaged(newer, true), "damaged: the image has version 5, this program reads 4");
+  for (const int version : {4, 6}) {
+    Bytes other = to_bytes(small_image());
+    other[8] = std::byte(version);
+    EXPECT_EQ(read_damaged(other, true),
+              text("damaged: the image has version ", version, ", this program reads 5"));
+  }
 }
 
 // What would be multiplied out is refused: (a + b)^100 has more terms than there is memory for.

@@ -76,6 +76,9 @@ struct Kernel {
     bool operator==(const Section&) const = default;
   };
   std::vector<Section> sections = {};
+  // What it needs of a device, besides its bindings.
+  bool f16 = false, subgroups = false;
+  int64_t workgroup_invocations = 1, workgroup_bytes = 0;
   bool operator==(const Kernel&) const = default;
 };
 

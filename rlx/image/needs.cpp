@@ -1,7 +1,6 @@
 #include "rlx/image/needs.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 namespace rlx::image {
@@ -12,14 +11,13 @@ Needs needs_of(const Image& image) {
   needs.host = traits.on_host();
   if (needs.host) return needs;
   for (const Kernel& kernel : image.kernels) {
-    needs.f16 |= kernel.wgsl.find("enable f16;") != std::string::npos;
-    needs.subgroups |= kernel.wgsl.find("enable subgroups;") != std::string::npos;
+    needs.f16 |= kernel.f16;
+    needs.subgroups |= kernel.subgroups;
     needs.storage_buffers =
         std::max(needs.storage_buffers, static_cast<int64_t>(kernel.bindings.size()));
-    // The text has these somewhere; what it was built for is enough for certain.
-    needs.workgroup_invocations = traits.max_workgroup_invocations;
-    needs.workgroup_bytes = traits.max_workgroup_bytes;
-    needs.workgroups = traits.max_workgroups;
+    needs.workgroup_invocations =
+        std::max(needs.workgroup_invocations, kernel.workgroup_invocations);
+    needs.workgroup_bytes = std::max(needs.workgroup_bytes, kernel.workgroup_bytes);
     needs.storage_alignment = traits.storage_alignment;
     needs.uniform_alignment = traits.uniform_alignment;
   }
@@ -57,7 +55,6 @@ void check_device(const Image& image, const DeviceTraits& device) {
   at_least("buffers in bytes", needs.buffer_bytes, device.max_buffer_bytes);
   at_least("invocations", needs.workgroup_invocations, device.max_workgroup_invocations);
   at_least("workgroup memory", needs.workgroup_bytes, device.max_workgroup_bytes);
-  at_least("workgroups", needs.workgroups, device.max_workgroups);
   if (image.kernels.empty()) return;
   at_least("binding offsets", device.storage_alignment, needs.storage_alignment);
   at_least("uniform offsets", device.uniform_alignment, needs.uniform_alignment);

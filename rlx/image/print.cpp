@@ -247,8 +247,13 @@ class Printer {
       char hash[9];
       std::snprintf(hash, sizeof hash, "%08x",
                     static_cast<unsigned>(checksum(std::as_bytes(std::span(kernel.wgsl))) >> 32));
+      std::string features = kernel.f16 ? "f16" : "";
+      if (kernel.subgroups) features += kernel.f16 ? " subgroups" : "subgroups";
+      const std::string shared =
+          kernel.workgroup_bytes > 0 ? text(kernel.workgroup_bytes, " bytes shared") : "";
       lines.add({text('k', k), name_text(kernel.name), joined(bindings, " "),
-                 text(kernel.params_bytes, " bytes of params"), hash});
+                 text(kernel.params_bytes, " bytes of params"),
+                 text(kernel.workgroup_invocations, " lanes"), shared, features, hash});
     }
     return lines.str();
   }

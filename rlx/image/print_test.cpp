@@ -18,7 +18,7 @@ TEST(ImageText, SaysWhatAGraphBecame) {
   const rlx::Value w = graph.weight("w", Tensor(DType::f32, {3, 2}));
   const rlx::Value b = graph.weight("b", Tensor(DType::f32, {2}));
   graph.output("y", gelu(matmul(x, scale * w) + b) + x2);
-  EXPECT_EQ(to_text(build_image(graph, DeviceTraits{})), R"(image 4  cpu, host
+  EXPECT_EQ(to_text(build_image(graph, DeviceTraits{})), R"(image 5  cpu, host
 
 numbers
   n0 = batch in 1..64
@@ -66,6 +66,7 @@ Image every_step() {
   image.traits.name = "paper";
   image.traits.device_class = DeviceClass::integrated;
   image.traits.max_binding_bytes = 1 << 20;
+  image.traits.subgroup_min = 4, image.traits.subgroup_max = 8;
   Numbers& numbers = image.numbers;
   numbers.count = 8;
   numbers.known = {{1, 4}, {2, 16}};
@@ -83,8 +84,9 @@ Image every_step() {
   Value flag{Kind::flag, "flag", DType::u32, Storage::native, {1}, 2, 3};
   image.values = {x, kept, y, flag};
   image.flag = 3;
-  image.kernels = {{"wide", "enable f16;", {Access::read, Access::read_write}, 16, {}},
-                   {"plain", "", {Access::read, Access::read_write}, 16, {}}};
+  image.kernels = {
+      {"wide", "wide", {Access::read, Access::read_write}, 16, {}, true, true, 128, 512},
+      {"plain", "", {Access::read, Access::read_write}, 16, {}, false, false, 64}};
   image.nodes = {{"sum", "the sum"}};
   std::vector<std::byte> params(16);
   params[7] = std::byte{0x3f};
@@ -145,7 +147,7 @@ states
 )");
   EXPECT_EQ(
       text.substr(0, text.find("\nrun\n")),
-      R"(image 4  paper, integrated, f16, storage_buffers 2, binding_bytes 144, workgroup_invocations 256, workgroup_bytes 16384, storage_alignment 256
+      R"(image 5  paper, integrated, f16, subgroups 4..8, storage_buffers 2, binding_bytes 144, workgroup_invocations 128, workgroup_bytes 512, storage_alignment 256
 
 numbers
   n0 = n in 1..9
@@ -162,9 +164,9 @@ values
   v3  flag    flag      u32[4]      16 bytes
 
 kernels
-  k0  wide   read update  16 bytes of params  )" +
-          text.substr(text.find("of params  ") + 11, 8) +
-          "\n  k1  plain  read update  16 bytes of params  ef46db37\n");
+  k0  wide   read update  16 bytes of params  128 lanes  512 bytes shared  f16 subgroups  )" +
+          text.substr(text.find("f16 subgroups  ") + 15, 8) +
+          "\n  k1  plain  read update  16 bytes of params  64 lanes                                    ef46db37\n");
 }
 
 TEST(ImageText, OfEqualImagesIsEqual) {

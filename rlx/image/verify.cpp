@@ -193,6 +193,7 @@ class Verifier {
       at("kernel", i);
       expect(kernel.params_bytes >= 0 && kernel.params_bytes % 4 == 0, "'", kernel.name, "' has ",
              kernel.params_bytes, " bytes of params");
+      verify_needs(kernel);
       int32_t last = 0;
       for (const Kernel::Section& section : kernel.sections) {
         expect(section.first_line > last, "'", kernel.name, "' has a section at line ",
@@ -200,6 +201,20 @@ class Verifier {
         last = section.first_line;
       }
     }
+  }
+
+  // It was built for a device that has what it needs.
+  void verify_needs(const Kernel& kernel) const {
+    const DeviceTraits& traits = image_.traits;
+    expect(!kernel.f16 || traits.f16, "'", kernel.name, "' needs f16, its device has none");
+    expect(!kernel.subgroups || traits.subgroups, "'", kernel.name,
+           "' needs subgroups, its device has none");
+    const auto within = [&](const char* what, int64_t number, int64_t least, int64_t most) {
+      expect(number >= least && number <= most, "'", kernel.name, "' has ", number, ' ', what,
+             ", its device ", most);
+    };
+    within("invocations", kernel.workgroup_invocations, 1, traits.max_workgroup_invocations);
+    within("bytes of a workgroup", kernel.workgroup_bytes, 0, traits.max_workgroup_bytes);
   }
 
   void verify_steps(const char* list, const Steps& steps) {

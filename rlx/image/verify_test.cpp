@@ -154,9 +154,24 @@ TEST(ImageVerify, AnImageForAnotherDeviceNamesBoth) {
                "the image was built for 'paper' and cannot run on 'paper': "
                "it needs bindings in bytes of 128, the limit is 64");
   Image f16 = gpu;
-  f16.kernels[0].wgsl = "enable f16;\n" + f16.kernels[0].wgsl;
+  f16.kernels[0].f16 = true;
   expect_fault(refused(f16, gpu.traits),
                "the image was built for 'paper' and cannot run on 'paper': it needs f16");
+}
+
+TEST(ImageVerify, AKernelNeedsNoMoreThanItsDeviceHas) {
+  const auto gpu = [](auto change) { return fault(true, [&](Image& i) { change(i.kernels[0]); }); };
+  expect_fault(gpu([](Kernel& k) { k.f16 = true; }),
+               "image: kernel 0: 'matmul' needs f16, its device has none");
+  expect_fault(gpu([](Kernel& k) { k.subgroups = true; }),
+               "image: kernel 0: 'matmul' needs subgroups, its device has none");
+  for (const int64_t lanes : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{257}, INT64_MAX})
+    expect_fault(gpu([&](Kernel& k) { k.workgroup_invocations = lanes; }),
+                 text("image: kernel 0: 'matmul' has ", lanes, " invocations, its device 256"));
+  for (const int64_t bytes : {INT64_MIN, int64_t{-1}, int64_t{16385}, INT64_MAX})
+    expect_fault(
+        gpu([&](Kernel& k) { k.workgroup_bytes = bytes; }),
+        text("image: kernel 0: 'matmul' has ", bytes, " bytes of a workgroup, its device 16384"));
 }
 
 TEST(ImageVerify, NamesALimitThatNoDeviceHas) {

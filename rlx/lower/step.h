@@ -113,7 +113,7 @@ struct Dispatch {
   Dim workgroups = 1;                     // folded over the dimensions by the executor
   Dim repeat = 1;
   bool flags_errors = false;  // may call raise_flag()
-  int64_t flag_code = 0;      // what the flag then says: the node, counted from 1
+  int64_t flag_node = 0;      // which the flag then names, counted from 1
   bool writes_words = false;  // stores whole words of packed results itself
   bool subgroups = false;
   // Results that may take the place of a value that ends here: one the kernel reads at the same
