@@ -21,12 +21,23 @@ bool may_run_once(const FlatStep& flat) {
          std::holds_alternative<image::Write>(step.what);
 }
 
+struct Size {
+  int64_t bytes = 0, elements = 0;
+  void add(const image::Value& value, int64_t its_bytes) {
+    bytes += its_bytes;
+    elements += its_bytes / bytes_of(value.dtype);
+  }
+};
+
 }  // namespace
 
 std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image& image,
                                       const std::vector<int64_t>& bytes) {
   // Small enough to be kept whatever it was made from.
   constexpr int64_t kSmall = 4096;
+  // The host decodes in no load: what its kernels read is made, if not once, in every run. More
+  // bytes for as many elements are kept there up to a limit.
+  constexpr int64_t kWidened = int64_t{64} << 20;
   std::vector<image::Use> uses;
   std::vector<bool> once(steps.size());
   std::vector<std::vector<size_t>> writers(image.values.size());
@@ -34,10 +45,14 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
     uses.push_back(image::use_of(steps[i].step, -1));  // the flag is read when all have run
     for (const ValueId value : uses[i].writes) writers[size_t(value)].push_back(i);
     once[i] = may_run_once(steps[i]);
-    int64_t read = 0, written = 0;
-    for (const ValueId value : uses[i].reads) read += bytes[size_t(value)];
-    for (const ValueId value : uses[i].writes) written += bytes[size_t(value)];
-    if (written > std::max(read, kSmall)) once[i] = false;
+    Size read, written;
+    for (const ValueId value : uses[i].reads)
+      read.add(image.values[size_t(value)], bytes[size_t(value)]);
+    for (const ValueId value : uses[i].writes)
+      written.add(image.values[size_t(value)], bytes[size_t(value)]);
+    const bool widens =
+        image.traits.on_host() && written.elements <= read.elements && written.bytes <= kWidened;
+    if (written.bytes > std::max(read.bytes, kSmall) && !widens) once[i] = false;
   }
   const auto is_once = [&](ValueId value) {
     const Kind kind = image.values[size_t(value)].kind;

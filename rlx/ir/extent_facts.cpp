@@ -134,6 +134,13 @@ bool tells_limit(const Dim& a, const Dim& b) { return limit_within(a, b) || limi
 
 bool is_cut_of(const Dim& part, const Dim& whole) { return limit_of(part, whole).has_value(); }
 
+std::optional<Dim> same_extent(const Dim& a, const Dim& b) {
+  if (a == b) return a;
+  if (a.is_number() || b.is_number()) return std::nullopt;
+  if (a == max(b, 0)) return b;
+  return b == max(a, 0) ? std::optional(a) : std::nullopt;
+}
+
 ExtentFacts::ExtentFacts(const Dims& a, const Dims& b) {
   extents_ = a;
   extents_.insert(extents_.end(), b.begin(), b.end());

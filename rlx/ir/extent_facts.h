@@ -14,6 +14,10 @@ namespace rlx {
 // Is `part` min(whole, c) for a number c of 2 or more? Both broadcast only where they are equal.
 bool is_cut_of(const Dim& part, const Dim& whole);
 
+// The simpler of two expressions that are equal as extents, which are not below 0: n and
+// max(n, 0). None where they are not seen to be equal.
+std::optional<Dim> same_extent(const Dim& a, const Dim& b);
+
 // Those that an extent is the broadcast of; itself where it is none.
 std::vector<Dim> broadcast_parts(const Dim& extent);
 // Has a run that lets the two broadcast a limit for one of them?

@@ -46,9 +46,10 @@ void check_dims(const InferSite& site, Relation relation, const Dim& a, const Di
                 std::string_view what) {
   const bool known = a.is_number() && b.is_number();
   if (a == b || (known && holds(relation, a.number(), b.number()))) return;
+  const bool is_equality = relation != Relation::at_most && relation != Relation::multiple_of;
+  if (is_equality && same_extent(a, b)) return;
   std::string message = text(site.op.name, ": ", what);
-  if (relation != Relation::at_most && relation != Relation::multiple_of)
-    message += text(": ", a, " and ", b);
+  if (is_equality) message += text(": ", a, " and ", b);
   if (known) fail(ErrorKind::invalid_graph, message);
   if (site.checks) site.checks->push_back({a, b, message, relation});
 }
@@ -71,6 +72,7 @@ void InferSite::multiple_of(const Dim& a, const Dim& b, std::string_view what) c
 }
 Dim InferSite::broadcast(const Dim& a, const Dim& b, std::string_view what) const {
   if (a.is(1) || b.is(1)) return a.is(1) ? b : a;
+  if (const auto same = same_extent(a, b)) return *same;
   const bool is_cut = is_cut_of(a, b);
   if (is_cut || is_cut_of(b, a)) {
     equal(a, b, what);

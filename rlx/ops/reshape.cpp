@@ -17,9 +17,12 @@ namespace {
 // dividend / divisor where it is a number times some of `dims`; found by trying, proved by
 // multiplying.
 std::optional<Dim> exact_quotient(const Dims& dims, const Dim& dividend, const Dim& divisor) try {
-  SymbolValues trial;  // any values will do; equal values always broadcast
+  // Any values will do where no extent is 0 then, and windows cut long inputs short; equal values
+  // always broadcast.
+  constexpr int64_t kValue = 5003;
+  SymbolValues trial;
   for (const Dim& expression : {dividend, divisor})
-    for (const std::string& symbol : expression.symbols()) trial.emplace(symbol, 7);
+    for (const std::string& symbol : expression.symbols()) trial.emplace(symbol, kValue);
   for (size_t subset = 0; subset < size_t{1} << std::min<size_t>(dims.size(), 8); ++subset) {
     Dim part = 1;
     for (size_t d = 0; d < dims.size(); ++d)
@@ -75,6 +78,8 @@ std::vector<Wanted> wanted_dims(const InferSite& site) {
       require(at < from.size(), "reshape: dim ", at, " is 0, which copies a dim that ", site.in(0),
               " does not have");
       wanted.push_back({from[at]});
+    } else if (zero_copies && at < from.size() && element == from[at]) {
+      wanted.push_back({element});  // an extent: neither -1 nor below, and 0 copies it
     } else if (!element.is_number() && may_be_negative(element)) {
       const bool copies = zero_copies && at < from.size();
       wanted.push_back(

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "rlx/ir/extent_facts.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_rope.h"
 #include "rlx/passes/passes.h"
@@ -80,7 +81,8 @@ std::optional<Table> table_of(Value table, const Dims& x, Half which = Half::fir
   for (const size_t behind : {size_t{1}, size_t{2}}) {  // axes behind the positions
     if (x.size() < behind + 1) continue;
     const size_t positions = x.size() - 1 - behind;
-    if (!(dim(positions) == x[positions]) || (behind == 2 && !dim(positions + 1).is(1))) continue;
+    if (!same_extent(dim(positions), x[positions]) || (behind == 2 && !dim(positions + 1).is(1)))
+      continue;
     bool alike = true, own = positions > 0 && !dim(0).is(1);
     for (size_t d = own ? 1 : 0; d < positions; ++d) alike &= dim(d).is(1);
     if (!alike || (own && !(dim(0) == x[0]))) continue;

@@ -1,4 +1,5 @@
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
@@ -79,6 +80,31 @@ TEST(FindRope, NeighboursMayBeTurned) {
     EXPECT_EQ(ops_after(find_rope, graph).count("rope"), 1u);
     EXPECT_EQ(ops_after(find_rope, graph).count("neg"), 0u);
   }
+}
+
+// As a model counts positions behind its first windows: a reshape by extents that were computed,
+// and a range, whose length is that extent or 0.
+TEST(FindRope, PositionsAreCountedToAnExtentThatWindowsLeave) {
+  Graph graph;
+  const Value signal = graph.input("x", f32({"b", 16, "n"})),
+              windows = transpose(max_pool(signal, {3}, {.strides = {2}}).values, {0, 2, 1});
+  const Value extents = shape_of(windows), length = slice(extents, {1}, {2}, {0});
+  const auto number = [&](int64_t value) {
+    return graph.constant(Tensor::of(DType::i64, {}, {double(value)}));
+  };
+  const Value batch = slice(extents, {0}, {1}, {0}),
+              sizes = graph.constant(Tensor::of(DType::i64, {2}, {4, 4})),
+              open = graph.constant(Tensor::of(DType::i64, {1}, {-1}));
+  const Value positions = cast(range(number(0), squeeze(length, {0}), number(1)), DType::f32);
+  const Value table =
+      unsqueeze(positions, {-1}) * graph.constant(Tensor::of(DType::f32, {1, 2}, {1, 0.1}));
+  for (const Value& target : {concat({batch, length, sizes}, 0), concat({batch, open, sizes}, 0)}) {
+    const Value x = transpose(reshape(windows, target), {0, 2, 1, 3});
+    graph.output(text("y", target.node),
+                 x * repeated_neighbours(cos(table), true) +
+                     rotated_neighbours(x) * repeated_neighbours(sin(table), true));
+  }
+  EXPECT_EQ(ops_after(find_rope, graph).count("rope"), 2u);
 }
 
 // As a product of complex numbers: of halves, of every second element, or of pairs.

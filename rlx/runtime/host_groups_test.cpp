@@ -77,6 +77,36 @@ TEST(HostGroups, AResidualIsAddedBehindTheOpsOwnActivation) {
   EXPECT_NEAR(y.at(0), std::tanh(-0.5 * std::sin(0.25)) + 3, 1e-5);
 }
 
+Tensor bytes(DType dtype, const Shape& shape, int64_t factor, int64_t low) {
+  Tensor tensor(dtype, shape);
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set_integer(i, i * factor % 101 + low);
+  return tensor;
+}
+
+TEST(HostGroups, AProductOfBytesGoesOnWithItsSums) {
+  for (const Shape& shape : {Shape{1, 30}, Shape{5, 30}, Shape{3, 67, 30}}) {
+    Graph graph;
+    const Value x = graph.input("x", TensorType{DType::u8, Dims(shape.begin(), shape.end())}),
+                w = graph.weight("w", bytes(DType::i8, {30, 71}, 37, -50));
+    const Value sums = matmul_integer(x, w, graph.input("zero", {DType::u8, {}}));
+    const Value scaled = cast(sums, DType::f32) * graph.input("scale", f32({}));
+    graph.output("y", gelu(scaled + graph.weight("b", waves({71}, 0.7))));
+    EXPECT_EQ(steps_of(graph), "matmul_integer(cast + mul + add + gelu)");
+    expect_agreement(graph, {{"x", bytes(DType::u8, shape, 29, 3)},
+                             {"zero", Tensor::of(DType::u8, {}, {57})},
+                             {"scale", Tensor::of(DType::f32, {}, {0.0003})}});
+  }
+}
+
+// What a cast makes of a sum is an integer again: it wraps as the op alone does.
+TEST(HostGroups, ACastAmongIntegersIsPartOfATile) {
+  Graph graph;
+  const Value x = graph.input("x", f32({3, 40}));
+  graph.output("y", cast(cast(relu(x * x), DType::i32), DType::u8));
+  EXPECT_EQ(steps_of(graph), "elements(mul + relu + cast + cast)");
+  expect_agreement(graph, {{"x", waves({3, 40}, 900)}});
+}
+
 TEST(HostGroups, ABatchOfProductsFindsItsRows) {
   Graph graph;
   const Value a = graph.input("a", f32({3, 5, 17})), b = graph.input("b", f32({3, 17, 9}));

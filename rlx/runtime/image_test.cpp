@@ -13,6 +13,7 @@
 #include "rlx/op.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_convolution.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/runtime/internals.h"
 #include "rlx/runtime/program.h"
@@ -87,6 +88,33 @@ TEST_P(Images, WhatDependsOnWeightsAloneRunsOnce) {
   expect_right(ramp({3, 3}, 0.5));
   program.set_weight("w", ramp({3, 3}, -2));
   expect_right(ramp({3, 3}, -2));
+}
+
+// A kernel of a device decodes in its load; the host's read what was made before.
+TEST_P(Images, AWeightOfBytesIsMadeFloatsOnceOnTheHost) {
+  Graph graph;
+  Tensor w(DType::i8, {16, 8, 3});
+  for (int64_t i = 0; i < w.count(); ++i) w.set_integer(i, i % 120 - 60);
+  const Value weight = cast(graph.weight("w", w), DType::f32) * graph.constant(ramp({16, 1, 1}));
+  graph.output("y", conv(graph.input("x", f32({1, 8, 20})), weight, {}, {}));
+  Program program = compile(graph, {.device = device()});
+  const image::Image& image = detail::image_of(program);
+  EXPECT_EQ(!image.once.empty(), image.traits.on_host());
+  if (image.traits.on_host()) EXPECT_LE(working_steps(image), 2u);  // conv, and its rows in order
+  const TensorMap inputs{{"x", ramp({1, 8, 20})}};
+  const auto expect_right = [&] {
+    const Tensor got = program.run(inputs).at("y");
+    Graph other;
+    const Value changed = cast(other.constant(w), DType::f32) * other.constant(ramp({16, 1, 1}));
+    other.output("y", conv(other.input("x", f32({1, 8, 20})), changed, {}, {}));
+    const Tensor want = evaluate(other, inputs).outputs.at("y");
+    for (int64_t i = 0; i < want.count(); ++i)
+      ASSERT_NEAR(got.at(i), want.at(i), 1e-4 * (1 + std::fabs(want.at(i)))) << i;
+  };
+  expect_right();
+  for (int64_t i = 0; i < w.count(); ++i) w.set_integer(i, i % 7);
+  program.set_weight("w", w);
+  expect_right();
 }
 
 TEST_P(Images, AWeightThatOnlyPreparesAnotherTakesNoMemoryOfTheDevice) {

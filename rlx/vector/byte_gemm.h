@@ -57,8 +57,7 @@ struct ByteGemm {
 
   Blocks blocks(const ByteProduct& product, int threads) const {
     return blocks_of(
-        {.rows = product.rows, .columns = product.columns, .inner = words(product.inner)},
-        {.panel_columns = panel_columns, .tile_rows = tile_rows, .pack = nullptr, .run = nullptr},
+        {product.rows, product.columns, words(product.inner), panel_columns, tile_rows, true},
         threads);
   }
 

@@ -209,26 +209,26 @@ namespace rlx::vector {
 
 Gemm gemm(Isa isa) { return RLX_OF_ISA(isa, make); }
 
-Blocks blocks_of(const Product& product, const Gemm& gemm, int threads) {
+Blocks blocks_of(const BlockForm& form, int threads) {
   Blocks blocks;
-  const int64_t panels = gemm.panels(product.columns);
-  blocks.rows = product.rows;
+  const int64_t panels = (form.columns + form.panel_columns - 1) / form.panel_columns;
+  blocks.rows = form.rows;
   blocks.panels = panels;
   constexpr int64_t kSmall = 1 << 15;  // multiply-adds that are not worth another thread
-  const int64_t work = product.rows * product.columns * product.inner;
+  const int64_t work = form.rows * form.columns * form.inner;
   const int64_t wanted = std::min<int64_t>(threads == 1 ? 1 : threads * 4, work / kSmall + 1);
-  const int64_t tiles = (product.rows + gemm.tile_rows - 1) / gemm.tile_rows;
+  const int64_t tiles = (form.rows + form.tile_rows - 1) / form.tile_rows;
   // Rows first where b is packed and each thread has enough of them to be worth reading it: what
   // has a row next finds it in its thread's cache. Else panels, each packed or read by one thread.
   constexpr int64_t kEnoughTiles = 8;
-  const bool by_rows = product.packed_b && wanted > 1 && tiles >= threads * kEnoughTiles;
+  const bool by_rows = form.is_packed && wanted > 1 && tiles >= threads * kEnoughTiles;
   const int64_t parts = by_rows ? (wanted + threads - 1) / threads : wanted;
   blocks.panels = std::max<int64_t>(1, (panels + parts - 1) / parts);
   blocks.panel_blocks = panels == 0 ? 0 : (panels + blocks.panels - 1) / blocks.panels;
   const int64_t more =
       blocks.panel_blocks ? (wanted + blocks.panel_blocks - 1) / blocks.panel_blocks : 1;
-  blocks.rows = std::max<int64_t>(1, (tiles + more - 1) / more) * gemm.tile_rows;
-  blocks.row_blocks = (product.rows + blocks.rows - 1) / blocks.rows;
+  blocks.rows = std::max<int64_t>(1, (tiles + more - 1) / more) * form.tile_rows;
+  blocks.row_blocks = (form.rows + blocks.rows - 1) / blocks.rows;
   return blocks;
 }
 

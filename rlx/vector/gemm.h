@@ -58,7 +58,18 @@ struct Blocks {
   int64_t rows = 1, panels = 1;  // of one block
   int64_t count() const { return row_blocks * panel_blocks; }
 };
-Blocks blocks_of(const Product& product, const Gemm& gemm, int threads);
+// What decides it, of products of any kind.
+struct BlockForm {
+  int64_t rows = 0, columns = 0, inner = 0;
+  int64_t panel_columns = 1, tile_rows = 1;
+  bool is_packed = false;  // the right operand, once for all
+};
+Blocks blocks_of(const BlockForm& form, int threads);
+inline Blocks blocks_of(const Product& product, const Gemm& gemm, int threads) {
+  return blocks_of({product.rows, product.columns, product.inner, gemm.panel_columns,
+                    gemm.tile_rows, product.packed_b != nullptr},
+                   threads);
+}
 
 // run(rows, panels) for all blocks, on a team or any other that has run(count, grain, body).
 template <class Team, class Run>

@@ -20,6 +20,8 @@ constexpr bool kHasThreads = true;
 
 // Longer than most steps take, shorter than anyone would notice on a busy machine.
 constexpr auto kSpin = std::chrono::microseconds(20);
+// Inside a stretch, behind that: between two looks others may have the core.
+constexpr auto kAwake = std::chrono::microseconds(400);
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -40,6 +42,20 @@ bool spin_until(const Done& done) {
       pause();
     }
   } while (std::chrono::steady_clock::now() < end);
+  return done();
+}
+
+// True as soon as `done` is, false after kAwake or when `goes_on` is false.
+template <class Done, class GoesOn>
+bool stay_awake_until(const Done& done, const GoesOn& goes_on) {
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  while (goes_on() && std::chrono::steady_clock::now() < end) {
+    for (int i = 0; i < 64; ++i) {
+      if (done()) return true;
+      pause();
+    }
+    std::this_thread::yield();
+  }
   return done();
 }
 
@@ -109,6 +125,9 @@ class Team::Crew {
   // By the caller and `threads` - 1 others.
   void run(int threads, int64_t count, int64_t chunk, Ranges ranges, const void* context);
 
+  void begin_stretch() { stretches_.fetch_add(1, std::memory_order_relaxed); }
+  void end_stretch() { stretches_.fetch_sub(1, std::memory_order_relaxed); }
+
  private:
   struct Job {
     int threads;
@@ -120,6 +139,11 @@ class Team::Crew {
     std::exception_ptr exception = {};
   };
   void serve(int member);
+  template <class Done>
+  bool wait_awake(const Done& done) const {
+    return spin_until(done) ||
+           stay_awake_until(done, [&] { return stretches_.load(std::memory_order_relaxed) > 0; });
+  }
   static void work(Job& job, int member);
 
   std::mutex turn_;  // held by the caller whose job it is
@@ -129,6 +153,7 @@ class Team::Crew {
   std::atomic<uint32_t> epoch_{0};  // counts jobs
   std::atomic<int> active_{0};      // workers that may hold job_
   std::atomic<bool> stop_{false};
+  std::atomic<int> stretches_{0};
 
   std::mutex mutex_;  // of the two below
   std::condition_variable begun_, ended_;
@@ -161,6 +186,13 @@ Team::Team(int threads)
                : threads > 0 ? threads
                              : core_count()),
       crew_(Crew::of_process()) {}
+
+Team::Stretch::Stretch(const Team& team) : crew_(team.threads_ > 1 ? team.crew_.get() : nullptr) {
+  if (crew_) crew_->begin_stretch();
+}
+Team::Stretch::~Stretch() {
+  if (crew_) crew_->end_stretch();
+}
 
 bool Team::is_inside() { return inside; }
 
@@ -211,7 +243,7 @@ void Team::Crew::run(int threads, int64_t count, int64_t chunk, Ranges ranges,
   // Nobody can begin with the job any more; wait for those who did.
   job_.store(nullptr);
   const auto done = [&] { return active_.load() == 0; };
-  if (!spin_until(done)) {
+  if (!wait_awake(done)) {
     std::unique_lock lock(mutex_);
     caller_sleeps_.store(true);
     ended_.wait(lock, done);
@@ -224,7 +256,7 @@ void Team::Crew::serve(int member) {
   // From 0, not from the counter: the job that started this thread may be on its way already.
   for (uint32_t seen = 0;;) {
     const auto begun = [&] { return epoch_.load() != seen; };
-    if (!spin_until(begun)) {
+    if (!wait_awake(begun)) {
       std::unique_lock lock(mutex_);
       sleeping_.fetch_add(1);
       begun_.wait(lock, begun);

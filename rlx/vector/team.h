@@ -57,6 +57,8 @@ class Team {
 
   int threads() const { return threads_; }
 
+  class Stretch;
+
   // body(begin, end) for ranges that make up [0, count), each of `grain` or more but the last, in
   // any order and at the same time, a part of it mostly on the same thread. Work of at most one
   // grain, and what is called from a body of a team, stays on the caller. The first exception of a
@@ -99,6 +101,19 @@ class Team {
 
   int threads_;
   std::shared_ptr<Crew> crew_;
+};
+
+// While one is alive, the threads stay awake for some time after a job: the steps of a run follow
+// each other closely, and a thread that sleeps takes longer to wake than most steps take.
+class Team::Stretch {
+ public:
+  explicit Stretch(const Team& team);
+  ~Stretch();
+  Stretch(const Stretch&) = delete;
+  Stretch& operator=(const Stretch&) = delete;
+
+ private:
+  Crew* crew_;  // null where the team is one thread
 };
 
 }  // namespace rlx::vector

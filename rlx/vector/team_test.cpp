@@ -193,8 +193,11 @@ TEST(TeamThreads, TeamsOfOtherSizesTakeTurnsToo) {
 TEST(TeamThreads, NothingSpinsBetweenRuns) {
   Team team(4);
   std::atomic<int64_t> sum{0};
-  for (int run = 0; run < 100; ++run)
-    team.run(64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  {
+    const Team::Stretch stretch(team);
+    for (int run = 0; run < 100; ++run)
+      team.run(64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  }
   const auto cpu = [] {
     timespec now;
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -204,6 +207,24 @@ TEST(TeamThreads, NothingSpinsBetweenRuns) {
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
   EXPECT_LT(cpu() - before, 1.0) << "milliseconds";
   EXPECT_EQ(sum, 6400);
+}
+
+// A step of one thread may be long: the others do not wait awake for all of it.
+TEST(TeamThreads, AStretchKeepsNobodyAwakeForLong) {
+  Team team(4);
+  const Team::Stretch stretch(team);
+  std::atomic<int64_t> sum{0};
+  team.run(64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  timespec before, after;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  EXPECT_LT(static_cast<double>(after.tv_sec - before.tv_sec) * 1e3 +
+                static_cast<double>(after.tv_nsec - before.tv_nsec) * 1e-6,
+            1.0);
+  team.run(64, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  EXPECT_EQ(sum, 128);
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     take_inputs(request, brought);
     memory_.begin_run(left);
     try {
+      const vector::Team::Stretch stretch(engine_->team);
       run_.run(binding_.cells(), epochs_, request.report, request.iteration_budget);
       give_outputs(request);
     } catch (...) {

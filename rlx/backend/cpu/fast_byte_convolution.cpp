@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
+#include "rlx/backend/cpu/byte_tiles.h"
 #include "rlx/backend/cpu/convolution_window.h"
 #include "rlx/backend/cpu/fast_quantised.h"
 #include "rlx/backend/cpu/packed_of.h"
-#include "rlx/backend/cpu/scratch.h"
 #include "rlx/vector/byte_windows.h"
 
 namespace rlx::detail {
@@ -168,60 +168,10 @@ class ByteConvolutionKernel : public image::CallKernel {
           .c = y ? y + first_place * outputs_ + group * each : nullptr,
           .c_row = outputs_};
       if (tile_)
-        multiply_in_tiles(product, {first_place, group * each});
+        multiply_in_tiles(*engine_, product, *tile_, {first_place, group * each}, scratch_);
       else
         vector::multiply(product, gemm, engine_->team);
     }
-  }
-
-  // Blocks of the product that stay in the cache until the tile has gone over them; the first of
-  // its rows and columns are those of `at`.
-  struct Place {
-    int64_t row, column;
-  };
-  void multiply_in_tiles(const vector::ByteProduct& product, const Place& at) {
-    const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const int64_t words = gemm.words(product.inner), panel = gemm.panel_columns * words * 4;
-    // As many panels as stay in the second cache, of as many rows as the sums of stay in the first.
-    constexpr int64_t kPanelBytes = 640 << 10, kSums = 4096;
-    const int64_t together = std::max<int64_t>(1, kPanelBytes / panel),
-                  width = std::min(together, gemm.panels(product.columns)) * gemm.panel_columns;
-    const int64_t height = std::max<int64_t>(1, kSums / width / gemm.tile_rows) * gemm.tile_rows;
-    scratch_.resize(height * width);
-    vector::Blocks blocks = gemm.blocks(product, engine_->team.threads());
-    // Whole rows where there are enough of them: the tile then runs along memory.
-    if (const int64_t tiles = product.rows / gemm.tile_rows; tiles >= 4 * blocks.count()) {
-      blocks.rows = tiles / blocks.count() * gemm.tile_rows;
-      blocks.row_blocks = (product.rows + blocks.rows - 1) / blocks.rows;
-      blocks.panels = gemm.panels(product.columns);
-      blocks.panel_blocks = 1;
-    }
-    vector::each_block(
-        blocks, product.rows, gemm.panels(product.columns), engine_->team,
-        [&](vector::Range rows, vector::Range panels) {
-          const Scratch::Part part(scratch_);
-          auto* sums = reinterpret_cast<int32_t*>(part.data());
-          for (int64_t at_panel = panels.begin; at_panel < panels.end; at_panel += together)
-            for (int64_t row = rows.begin; row < rows.end; row += height) {
-              const int64_t first = at_panel * gemm.panel_columns,
-                            end = std::min(panels.end, at_panel + together) * gemm.panel_columns;
-              vector::ByteProduct block = product;
-              block.rows = std::min(height, rows.end - row);
-              block.columns = std::min(end, product.columns) - first;
-              block.pieces.starts += row;
-              block.a_sums += row;
-              block.b += first * words;
-              block.b_sums += first;
-              block.more_b = end < product.columns;
-              if (block.b_zero) block.b_zero += first;
-              block.c = sums;
-              block.c_row = block.columns;
-              gemm.run(block, {0, block.rows}, {0, gemm.panels(block.columns)});
-              tile_->run({at.row + row, at.row + row + block.rows},
-                         {at.column + first, at.column + first + block.columns},
-                         {sums, block.columns});
-            }
-        });
   }
 
   // The weights less their zero points, channels side by side, and what sums begin with.

@@ -84,17 +84,33 @@ struct FromType {
 };
 Convert conversion(DType from, DType to) { return of_dtype<FromType>(from, to); }
 
+}  // namespace
+
+bool cast_elements(const CpuEngine& engine, DType from, const void* x, int64_t step, DType to,
+                   void* y, int64_t count) {
+  const auto integer = to == DType::f32 ? integer_of(from) : std::nullopt;
+  if (integer && step == 1) {
+    engine.bytes.dequantise(*integer, x, {}, static_cast<float*>(y), count);
+    return true;
+  }
+  const Convert scalar = conversion(from, to);
+  if (scalar) scalar(x, step, y, count);
+  return scalar != nullptr;
+}
+
+namespace {
+
 bool run_cast(const CpuEngine& engine, image::CallSite& site) {
   const image::Argument& x = site.inputs[0];
   Tensor& y = site.results[0];
   const DType from = x.tensor.dtype(), to = y.dtype();
-  const Convert scalar = conversion(from, to);
-  const auto integer = to == DType::f32 ? integer_of(from) : std::nullopt;
   const auto half = to == DType::f32     ? half_of(from)
                     : from == DType::f32 ? half_of(to)
                                          : std::nullopt;
   Nest nest;
-  if (!nest.make(site.inputs, y.shape()) || (!scalar && !half)) return false;
+  if (!nest.make(site.inputs, y.shape()) ||
+      (!half && !cast_elements(engine, from, nullptr, 0, to, nullptr, 0)))
+    return false;
   const int64_t step = nest.inner().steps[0];
   if (half && step != 1 && nest.inner().extent > 1) return false;
   if (y.count() == 0) return true;
@@ -108,10 +124,8 @@ bool run_cast(const CpuEngine& engine, image::CallSite& site) {
       engine.elementwise.widen(*half, here, static_cast<float*>(there), count);
     else if (half)
       engine.elementwise.narrow(static_cast<const float*>(here), *half, there, count);
-    else if (integer && step == 1)
-      engine.bytes.dequantise(*integer, here, {}, static_cast<float*>(there), count);
     else
-      scalar(here, step, there, count);
+      cast_elements(engine, from, here, step, to, there, count);
   });
   return true;
 }

@@ -147,6 +147,10 @@ Kernel linear(const image::Call& call, const image::Image& image, const CpuEngin
                         std::move(tile));
 }
 
+Kernel byte_product(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine,
+                    std::unique_ptr<TileProgram> tile) {
+  return byte_product_kernel(engine, is_kept(call, 1, image), std::move(tile));
+}
 Kernel byte_convolution(const image::Call& call, const image::Image& image,
                         const CpuEnginePtr& engine, std::unique_ptr<TileProgram> tile) {
   return byte_convolution_kernel(engine, call.attrs, is_kept(call, 1, image), std::move(tile));
@@ -247,6 +251,7 @@ constexpr TiledEntry kTiledOps[] = {
     {"conv_transpose", picture_convolution<picture_transposed_kernel>, true},
     {"linear", linear, false, 1},
     {"matmul", matmul, false, 1},
+    {"matmul_integer", byte_product},
 };
 
 std::array<std::span<const VectorEntry>, 5> vector_tables() {

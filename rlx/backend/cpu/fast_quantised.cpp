@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "rlx/backend/cpu/byte_tiles.h"
 #include "rlx/backend/cpu/nest_rows.h"
 #include "rlx/backend/cpu/packed_of.h"
 
@@ -89,13 +90,17 @@ bool run_dequantise(const CpuEngine& engine, image::CallSite& site) {
 
 class ByteProductKernel : public image::CallKernel {
  public:
-  ByteProductKernel(CpuEnginePtr engine, bool keeps_b)
-      : engine_(std::move(engine)), keeps_b_(keeps_b) {}
+  ByteProductKernel(CpuEnginePtr engine, bool keeps_b, std::unique_ptr<TileProgram> tile)
+      : engine_(std::move(engine)),
+        keeps_b_(keeps_b),
+        tile_(std::move(tile)),
+        scratch_(engine_->team.threads()) {}
 
   bool run(image::CallSite& site) override {
     const Argument &a = site.inputs[0], &b = site.inputs[1];
     Tensor& result = site.results[0];
     if (!has_few_axes(a) || !has_few_axes(b)) return false;
+    if (tile_ && !tile_->place(site, result.shape().size() - 1)) return false;
     if (result.count() == 0) return true;
     const Steps a_steps(a), b_steps(b);
     const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
@@ -113,12 +118,12 @@ class ByteProductKernel : public image::CallKernel {
         right{bytes_of(b), b.tensor.dtype() == DType::i8, b_steps[b_last - 1], b_steps[b_last]};
     if (!take_zeros(site, left.is_signed, right.is_signed)) return false;
     const std::byte *a_data = bytes_of(a), *b_data = bytes_of(b);
-    int32_t* c = result.mutable_data<int32_t>().data();
+    int32_t* c = tile_ ? nullptr : result.mutable_data<int32_t>().data();
     for (int64_t i = 0; i < matrices; ++i) {
       left.data = a_data + start_of(a, a_steps, result.shape(), i);
       right.data = b_data + start_of(b, b_steps, result.shape(), i);
       if (!one_b || i == 0) pack(right, b.tensor, one_b && keeps_b_);
-      multiply(left, c + i * rows_ * columns_);
+      multiply(left, c, i * rows_);
     }
     return true;
   }
@@ -184,7 +189,7 @@ class ByteProductKernel : public image::CallKernel {
     sums_ = reinterpret_cast<const int32_t*>(made + words);
   }
 
-  void multiply(const vector::ByteMatrix& a, int32_t* c) {
+  void multiply(const vector::ByteMatrix& a, int32_t* c, int64_t first_row) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
     const bool has_b_zeros =
         std::any_of(b_zeros_.begin(), b_zeros_.end(), [](int32_t zero) { return zero != 0; });
@@ -204,13 +209,18 @@ class ByteProductKernel : public image::CallKernel {
                                       .a_zero = a_zeros_.data(),
                                       .a_zero_step = a_zeros_.size() > 1 ? 1 : 0,
                                       .b_zero = has_b_zeros ? b_zeros_.data() : nullptr,
-                                      .c = c,
+                                      .c = c ? c + first_row * columns_ : nullptr,
                                       .c_row = columns_};
-    vector::multiply(product, gemm, engine_->team);
+    if (tile_)
+      multiply_in_tiles(*engine_, product, *tile_, {first_row, 0}, scratch_);
+    else
+      vector::multiply(product, gemm, engine_->team);
   }
 
   CpuEnginePtr engine_;
   bool keeps_b_;
+  std::unique_ptr<TileProgram> tile_;
+  Scratch scratch_;
   int64_t rows_ = 0, columns_ = 0, inner_ = 0;
   PackedOf kept_;
   const uint32_t* packed_ = nullptr;
@@ -230,8 +240,9 @@ std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine) {
     return run_dequantise(*engine, site);
   });
 }
-std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b) {
-  return std::make_unique<ByteProductKernel>(std::move(engine), keeps_b);
+std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b,
+                                                       std::unique_ptr<TileProgram> tile) {
+  return std::make_unique<ByteProductKernel>(std::move(engine), keeps_b, std::move(tile));
 }
 
 }  // namespace rlx::detail

@@ -12,7 +12,8 @@ std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine);
 
 // Operands are a, b, and perhaps zero points of a's rows and of b's columns. b is packed once where
 // it is kept.
-std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b);
+std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b,
+                                                       std::unique_ptr<TileProgram> tile);
 
 // Convolutions of one or two spatial axes. Operands are x, w, and perhaps zero points of x and of
 // w's channels; w is packed once where it is kept.

@@ -25,11 +25,6 @@ Kernel plain(const image::Call& /*call*/, const image::Image& /*image*/,
   return make(engine);
 }
 
-Kernel byte_product(const image::Call& call, const image::Image& image,
-                    const CpuEnginePtr& engine) {
-  return byte_product_kernel(engine, is_kept(call, 1, image));
-}
-
 Kernel byte_rows(const image::Call& call, const image::Image& /*image*/,
                  const CpuEnginePtr& engine) {
   // Of bytes and their scales alone, and not the way back that gradients take.
@@ -192,7 +187,6 @@ constexpr VectorEntry kNumbers[] = {
     {"cast", plain<cast_kernel>},
     {"dequantise", plain<dequantise_kernel>},
     {"dequantise", plain<dequantise_kernel>, false},  // of copies
-    {"matmul_integer", byte_product},
     {"quantise", plain<quantise_kernel>},
     {"quantise", plain<quantise_kernel>, false},  // of copies
     {"quantised_matmul", byte_rows, false},

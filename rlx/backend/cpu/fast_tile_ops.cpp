@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rlx/backend/cpu/fast_casts.h"
 #include "rlx/backend/cpu/fast_quantised.h"
 #include "rlx/backend/cpu/fast_tables.h"
 
@@ -85,6 +86,10 @@ void tile_requantise(const CpuEngine& engine, const TileArguments& at) {
                             static_cast<std::byte*>(at.y) + first, count);
   });
 }
+bool accepts_cast(const TileArguments& /*dtypes*/) { return true; }
+void tile_cast(const CpuEngine& engine, const TileArguments& at) {
+  cast_elements(engine, at.dtypes[0], at.x[0], at.steps[0], at.dtype, at.y, at.count);
+}
 struct TileEntry {
   const char* op;
   TileOp::Run run;
@@ -99,6 +104,7 @@ constexpr std::string_view kExactOps[] = {"abs", "max", "min", "neg", "relu"};
 constexpr TileEntry kTileOps[] = {
     {"abs", tile_unary<&Elementwise::abs>},
     {"add", tile_binary<Binary::add>, nullptr, TileOp::Known::sum},
+    {"cast", tile_cast, nullptr, TileOp::Known::nothing, accepts_cast},
     {"clip", tile_shaped<&Elementwise::clamp, 2>, nullptr, TileOp::Known::clip},
     {"cos", tile_unary<&Elementwise::cos>},
     {"dequantise", tile_dequantise, nullptr, TileOp::Known::dequantise, accepts_dequantise},
