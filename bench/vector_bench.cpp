@@ -6,6 +6,7 @@
 #include "bench/contest.h"
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
+#include "rlx/vector/byte_gemm.h"
 #include "rlx/vector/copy.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
@@ -121,6 +122,59 @@ void products(const Contest& contest, int threads) {
     contest.compare("product " + std::to_string(m) + "x" + std::to_string(n) + "x" +
                         std::to_string(k) + " on " + std::to_string(threads),
                     2.0 * static_cast<double>(m * n * k), "GFLOP/s", contenders);
+  }
+}
+
+// Of bytes; both sides are laid out before.
+void byte_products(const Contest& contest) {
+  struct Size {
+    int64_t m, n, k;
+  };
+  for (const Size& size : {Size{3136, 64, 576},
+                           {784, 128, 1152},
+                           {196, 256, 2304},
+                           {49, 512, 4608},
+                           {128, 288, 288},
+                           {1, 1152, 288}}) {
+    const int64_t m = size.m, n = size.n, k = size.k;
+    const std::vector<uint8_t> a(static_cast<size_t>(m * k), 3), b(static_cast<size_t>(k * n), 5);
+    const int32_t zero = 1;
+    std::vector<int32_t> c(static_cast<size_t>(m * n));
+    struct Packed {
+      std::vector<uint32_t> a, b;
+      std::vector<int32_t> sums;
+    };
+    std::vector<Packed> packs;
+    packs.reserve(2);
+    std::vector<Contender> contenders;
+    const auto add = [&](bool by_fours) {
+      const ByteGemm code = byte_gemm(best_isa(), by_fours);
+      Packed& packed = packs.emplace_back();
+      packed.a.resize(static_cast<size_t>(m * code.words(k)) + 16);
+      packed.b.resize(static_cast<size_t>(code.packed_words(k, n)) + 16);
+      packed.sums.resize(static_cast<size_t>(code.panels(n) * code.panel_columns));
+      uint32_t* aligned =
+          packed.b.data() + (64 - reinterpret_cast<uintptr_t>(packed.b.data()) % 64) / 4;
+      code.take_rows({a.data(), false, k, 1}, k, {0, m}, packed.a.data(), nullptr);
+      code.pack({b.data(), true, n, 1}, k, n, {0, code.panels(n)}, aligned, packed.sums.data());
+      const ByteProduct product{.rows = m,
+                                .columns = n,
+                                .inner = k,
+                                .a = packed.a.data(),
+                                .b = aligned,
+                                .b_sums = packed.sums.data(),
+                                .a_zero = &zero,
+                                .c = c.data(),
+                                .c_row = n};
+      contenders.push_back({std::string(name_of(best_isa())) + (by_fours ? " by fours" : ""), [=] {
+                              code.run(product, {0, m}, {0, code.panels(n)});
+                            }});
+    };
+    if (multiplies_bytes()) add(true);
+    add(false);
+    contest.compare(
+        "bytes " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
+        2.0 * static_cast<double>(m * n * k), "GOP/s", contenders);
   }
 }
 
@@ -287,6 +341,7 @@ int main(int argc, char** argv) {
   rows_of(contest, 1536, 128);
   rows_of(contest, 128, 768);
   rows_of(contest, 4, 32000);
+  byte_products(contest);
   products(contest, 1);
   products(contest, 2);
 }

@@ -93,9 +93,9 @@ TEST_P(Images, WhatDependsOnWeightsAloneRunsOnce) {
 // A kernel of a device decodes in its load; the host's read what was made before.
 TEST_P(Images, AWeightOfBytesIsMadeFloatsOnceOnTheHost) {
   Graph graph;
-  Tensor w(DType::i8, {16, 8, 3});
+  Tensor w(DType::i8, {64, 8, 3});
   for (int64_t i = 0; i < w.count(); ++i) w.set_integer(i, i % 120 - 60);
-  const Value weight = cast(graph.weight("w", w), DType::f32) * graph.constant(ramp({16, 1, 1}));
+  const Value weight = cast(graph.weight("w", w), DType::f32) * graph.constant(ramp({64, 1, 1}));
   graph.output("y", conv(graph.input("x", f32({1, 8, 20})), weight, {}, {}));
   Program program = compile(graph, {.device = device()});
   const image::Image& image = detail::image_of(program);
@@ -105,7 +105,7 @@ TEST_P(Images, AWeightOfBytesIsMadeFloatsOnceOnTheHost) {
   const auto expect_right = [&] {
     const Tensor got = program.run(inputs).at("y");
     Graph other;
-    const Value changed = cast(other.constant(w), DType::f32) * other.constant(ramp({16, 1, 1}));
+    const Value changed = cast(other.constant(w), DType::f32) * other.constant(ramp({64, 1, 1}));
     other.output("y", conv(other.input("x", f32({1, 8, 20})), changed, {}, {}));
     const Tensor want = evaluate(other, inputs).outputs.at("y");
     for (int64_t i = 0; i < want.count(); ++i)

@@ -14,12 +14,23 @@ namespace {
 
 // A vector of b serves all rows of a tile and a word of a all its vectors: so narrow panels have
 // more rows, as many as there are registers for their sums.
-constexpr int kTileVectors = kRegisters == 32 ? 4 : 3;
+constexpr int kTileVectors = kRegisters == 32 ? 4 : 2;
 constexpr int rows_of(int vectors) {
-  return kRegisters < 32 ? 4 : vectors == 4 ? 6 : vectors == 3 ? 8 : 12;
+  return kRegisters < 32 ? 6 : vectors == 4 ? 6 : vectors == 3 ? 8 : 12;
 }
 constexpr int kTileRows = rows_of(kTileVectors);
 constexpr int64_t kPanel = kTileVectors * kLanes;
+
+#if defined(RLX_HIGHWAY) && HWY_TARGET == HWY_AVX2
+// GCC would compute the products of all rows first, and put sums aside for them.
+HWY_INLINE void add_now(I& sums, I more) {
+#ifdef __GNUC__
+  asm volatile("vpaddd %1, %0, %0" : "+x"(sums.raw) : "x"(more.raw));
+#else
+  sums = sums + more;
+#endif
+}
+#endif
 
 // Two numbers of 16 bits in a word.
 struct Pairs {
@@ -30,7 +41,9 @@ struct Pairs {
 #if defined(RLX_HIGHWAY) && HWY_TARGET == HWY_AVX3
     return sums + I{_mm512_madd_epi16(a.raw, b.raw)};
 #elif defined(RLX_HIGHWAY) && HWY_TARGET == HWY_AVX2
-    return sums + I{_mm256_madd_epi16(a.raw, b.raw)};
+    const I products{_mm256_madd_epi16(a.raw, b.raw)};
+    add_now(sums, products);
+    return sums;
 #elif defined(RLX_HIGHWAY) && HWY_TARGET == HWY_SSE4
     return sums + I{_mm_madd_epi16(a.raw, b.raw)};
 #else
@@ -138,6 +151,20 @@ void pack(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uin
   }
 }
 
+// Those that make up whole vectors, and how many they are.
+template <class Byte>
+int64_t widen([[maybe_unused]] const Byte* from, [[maybe_unused]] int64_t count,
+              [[maybe_unused]] int16_t* to) {
+  int64_t i = 0;
+#if defined(RLX_HIGHWAY) && HWY_TARGET != HWY_SCALAR
+  constexpr hn::ScalableTag<int16_t> wide;
+  constexpr hn::Rebind<Byte, decltype(wide)> narrow;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes)
+    hn::StoreU(hn::PromoteTo(wide, hn::LoadU(narrow, from + i)), wide, to + i);
+#endif
+  return i;
+}
+
 template <class Words>
 void take_rows(const ByteMatrix& a, int64_t inner, Range rows, uint32_t* to, int32_t* sums) {
   using T = typename Words::Left;
@@ -146,17 +173,33 @@ void take_rows(const ByteMatrix& a, int64_t inner, Range rows, uint32_t* to, int
   for (int64_t r = rows.begin; r < rows.end; ++r) {
     T* row = reinterpret_cast<T*>(to + r * words);
     const auto* bytes = static_cast<const uint8_t*>(a.data) + r * a.row;
-    if (sizeof(T) == 1 && a.column == 1 && !a.is_signed)
+    int64_t k = 0;
+    if constexpr (sizeof(T) == 2) {
+      if (a.column == 1)
+        k = a.is_signed ? widen(reinterpret_cast<const int8_t*>(bytes), inner, row)
+                        : widen(bytes, inner, row);
+    } else if (a.column == 1 && !a.is_signed) {
       std::copy_n(bytes, inner, row);  // of which there may be none
-    else
-      for (int64_t k = 0; k < inner; ++k) {
-        const uint8_t byte = bytes[k * a.column];
-        row[k] = static_cast<T>((a.is_signed ? static_cast<int8_t>(byte) : byte) + shift);
-      }
+      k = inner;
+    }
+    for (; k < inner; ++k) {
+      const uint8_t byte = bytes[k * a.column];
+      row[k] = static_cast<T>((a.is_signed ? static_cast<int8_t>(byte) : byte) + shift);
+    }
     std::fill(row + inner, row + words * Words::in_word, T{0});
     if (!sums) continue;
     int32_t sum = 0;
-    for (int64_t k = 0; k < inner; ++k) sum += row[k];
+    int64_t w = 0;
+    if constexpr (sizeof(T) == 2) {
+      I parts = set_int(0);
+      for (; w + kLanes <= words; w += kLanes)
+        parts = Words::more(parts, set_int(0x00010001),
+                            load_integers(reinterpret_cast<const int32_t*>(to + r * words + w)));
+      int32_t lanes[kLanes];
+      store_integers(parts, lanes);
+      for (const int32_t lane : lanes) sum += lane;
+    }
+    for (k = w * Words::in_word; k < inner; ++k) sum += row[k];
     sums[r] = sum;
   }
 }

@@ -13,6 +13,8 @@ namespace rlx::vector::HWY_NAMESPACE {
 
 constexpr int kTileRows = kRegisters == 32 ? 8 : 4, kTileVectors = 3;
 constexpr int64_t kPanel = kTileVectors * kLanes;  // columns
+// Of a panel of one vector: fewer sums would wait for each other.
+constexpr int kNarrowRows = kRegisters == 32 ? kTileRows : 3 * kTileRows;
 constexpr int64_t kInnerBlock = 384;
 constexpr int64_t kLine = 64;  // bytes of a line of the cache
 
@@ -143,6 +145,15 @@ HWY_INLINE void run_tile(const Tile& tile, int64_t rows) {
 // One panel of b, all rows of a. Tiles are whole but the last: a tile of fewer rows has more sums
 // for each element, and where it lies must not depend on how the rows were cut.
 HWY_INLINE void run_panel(Tile tile, int64_t rows) {
+  if constexpr (kNarrowRows > kTileRows)
+    if (tile.columns <= kLanes)
+      for (; rows >= kNarrowRows; rows -= kNarrowRows) {
+        run_tile<kNarrowRows, 1>(tile);
+        tile.next_lines = 0;
+        tile.a += kNarrowRows * tile.a_row;
+        tile.c += kNarrowRows * tile.c_row;
+        tile.start += tile.start ? kNarrowRows * tile.start_row : 0;
+      }
   const int64_t tiles = (rows + kTileRows - 1) / kTileRows, all = tile.next_lines;
   const int64_t share = tiles == 0 ? 0 : (all + tiles - 1) / tiles;
   for (int64_t i = 0; i < tiles; ++i) {
