@@ -163,8 +163,10 @@ void convolutions(const Contest& contest) {
     Site site(size);
     std::vector<Contender> contenders;
     for (const Isa isa : isas()) contenders.push_back(site.ours(name_of(isa), conv(isa)));
-    if (winograd(best_isa()).accepts({.size = size, .x_channel = 1}))
+    if (winograd(best_isa()).accepts({.size = size, .x_channel = 1})) {
       contenders.push_back(site.ours("winograd", winograd(best_isa())));
+      contenders.push_back(site.ours("small winograd", winograd_small(best_isa())));
+    }
     if (each.stride == 1 || each.window > 1) contenders.push_back(site.unfolded(best_isa()));
 #ifdef RLX_ONEDNN
     contenders.push_back(dnn_convolution(dnn, size));

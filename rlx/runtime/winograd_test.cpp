@@ -77,6 +77,33 @@ TEST(Winograd, AChoiceTurnsItOffForAllAndForOne) {
   EXPECT_EQ(run(graph, {{"call.conv.winograd@third", 0}}).packed_bytes, 2 * kWinogradBytes);
 }
 
+TEST(Winograd, SmallPicturesOfManyChannelsTakeSmallerTiles) {
+  constexpr int64_t kMany = 256, kSmall = 7;
+  Graph graph;
+  const Value x = graph.input("x", {DType::f32, {1, kMany, kSmall, kSmall}}),
+              point = graph.weight("point", random({kMany, kMany, 1, 1}, 1)),
+              w = graph.weight("w", random({kMany, kMany, 3, 3}, 2));
+  const OpRef conv = catalog().at("conv");
+  graph.output("y",
+               graph.add(conv, {graph.add(conv, {x, point}, {}), w}, {{"pads", Ints{1, 1, 1, 1}}}));
+  const TensorMap inputs{{"x", random({1, kMany, kSmall, kSmall}, 3)}};
+  const auto run = [&](int64_t winograd) {
+    Program program = compile(graph, {.threads = 1, .choices = {{"call.conv.winograd", winograd}}});
+    RunReport report;
+    const RunResult result = program.run(inputs, {.report = &report});
+    return Ran{result.tensors.at("y"), report.packed_bytes / (kMany * kMany * 4)};
+  };
+  const Ran small = run(1), direct = run(0);
+  EXPECT_EQ(small.packed_bytes, 1 + 16);
+  EXPECT_EQ(direct.packed_bytes, 1 + 9);
+  double most = 0, largest = 0;
+  for (int64_t i = 0; i < small.y.count(); ++i) {
+    most = std::max(most, std::abs(small.y.at(i) - direct.y.at(i)));
+    largest = std::max(largest, std::abs(direct.y.at(i)));
+  }
+  EXPECT_LE(most, 2e-6 * largest);
+}
+
 TEST(Winograd, IsAtMostFourTimesAsFarFromTheReferenceAsTheSumsAreAndNearInAnyCase) {
   const Graph graph = two_convolutions();
   const double direct = error_of(graph, run(graph, {{"call.conv.winograd", 0}}).y),

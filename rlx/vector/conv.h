@@ -87,8 +87,13 @@ ConvFunctions conv(Isa isa);       // any
 ConvFunctions depthwise(Isa isa);  // a window of its own for each channel
 // 3 x 3 at stride 1 with a quarter of the products and four times the weights.
 ConvFunctions winograd(Isa isa);
+// The same with 16 ninths of the weights, by four ninths of the products.
+ConvFunctions winograd_small(Isa isa);
 
-enum class ConvWay { direct, depthwise, winograd };
+enum class ConvWay { direct, depthwise, winograd, winograd_small };
+inline bool is_winograd(ConvWay way) {
+  return way == ConvWay::winograd || way == ConvWay::winograd_small;
+}
 // Which one is expected to be the fastest, by sizes and steps alone.
 ConvWay conv_choice(const Conv& conv);
 

@@ -19,7 +19,8 @@ TEST(VectorConvChoice, WinogradServesWideWindowsOfThreeAtStrideOne) {
   EXPECT_EQ(choice(3, 64, 224, 3), ConvWay::direct);
 }
 TEST(VectorConvChoice, WeightsThatTakeLongerToReadStaySmall) {
-  EXPECT_EQ(choice(512, 512, 7, 3), ConvWay::direct);
+  EXPECT_EQ(choice(512, 512, 7, 3), ConvWay::winograd_small);
+  EXPECT_EQ(choice(512, 512, 5, 3), ConvWay::direct);
 }
 TEST(VectorConvChoice, AWindowForEachChannelIsDepthwise) {
   EXPECT_EQ(choice(32, 32, 56, 3, 1, 32), ConvWay::depthwise);

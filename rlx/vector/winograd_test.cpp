@@ -14,7 +14,11 @@ const ConvSize kSizes[] = {
     {1, {same(9, 3), same(230, 3)}, 1, 17, 6},
     {3, {same(4, 3), same(4, 3)}, 1, 100, 10},
     {1, {axis(2, 3, 1, 1, 5, 5), axis(2, 3, 1, 1, 5, 5)}, 1, 2, 3},
+    {1, {same(15, 3), same(16, 3)}, 1, 6, 200},  // results of some panels at a time
 };
+
+using Winograd = ConvFunctions (*)(Isa isa);
+constexpr Winograd kBoth[] = {winograd, winograd_small};
 
 // In units of the sum of absolute products; a sum of few products has nothing to hide behind.
 constexpr double kError = 4e-6;
@@ -22,12 +26,13 @@ constexpr double kError = 4e-6;
 TEST(VectorWinograd, EveryInstructionSetAgreesWithSumsOfDoubles) {
   for (const ConvSize& size : kSizes) {
     const ConvExample example(size);
-    for (const Isa isa : isas()) {
-      const ConvResult got = convolve(example.conv(), example, winograd(isa), 1);
-      EXPECT_LT(example.error_of(got.y.data(), size.outputs + kBeyond), kError)
-          << name_of(isa) << " " << size;
-      EXPECT_TRUE(got.is_within) << name_of(isa) << " " << size;
-    }
+    for (const Winograd way : kBoth)
+      for (const Isa isa : isas()) {
+        const ConvResult got = convolve(example.conv(), example, way(isa), 1);
+        EXPECT_LT(example.error_of(got.y.data(), size.outputs + kBeyond), kError)
+            << name_of(isa) << " " << size;
+        EXPECT_TRUE(got.is_within) << name_of(isa) << " " << size;
+      }
   }
 }
 
@@ -45,28 +50,33 @@ TEST(VectorWinograd, ItsErrorIsAtMostFourTimesThatOfDirectSums) {
         }
       return std::sqrt(squares);
     };
-    for (const Isa isa : {Isa::baseline, best_isa()})
+    for (const Isa isa : {Isa::baseline, best_isa()}) {
       EXPECT_LT(error(winograd(isa)), 4 * error(conv(isa))) << name_of(isa) << " " << channels;
+      EXPECT_LT(error(winograd_small(isa)), 2 * error(conv(isa))) << name_of(isa) << channels;
+    }
   }
 }
 
 TEST(VectorWinograd, TheNumberOfThreadsChangesNoBit) {
   for (const ConvSize& size : kSizes) {
     const ConvExample example(size);
-    for (const Isa isa : {Isa::baseline, best_isa()})
-      EXPECT_EQ(convolve(example.conv(), example, winograd(isa), 1).y,
-                convolve(example.conv(), example, winograd(isa), 3).y)
-          << name_of(isa) << " " << size;
+    for (const Winograd way : kBoth)
+      for (const Isa isa : {Isa::baseline, best_isa()})
+        EXPECT_EQ(convolve(example.conv(), example, way(isa), 1).y,
+                  convolve(example.conv(), example, way(isa), 3).y)
+            << name_of(isa) << " " << size;
   }
 }
 
 TEST(VectorWinograd, EveryElementIsFinishedOnceWhenItsSumIsWhole) {
   for (const ConvSize& size : kSizes) {
     const ConvExample example(size);
-    std::vector<float> want = convolve(example.conv(), example, winograd(best_isa()), 1).y;
-    Negate::negate(want);
-    EXPECT_EQ(convolve(example.conv(), example, winograd(best_isa()), 2, Negate::finish).y, want)
-        << size;
+    for (const Winograd way : kBoth) {
+      std::vector<float> want = convolve(example.conv(), example, way(best_isa()), 1).y;
+      Negate::negate(want);
+      EXPECT_EQ(convolve(example.conv(), example, way(best_isa()), 2, Negate::finish).y, want)
+          << size;
+    }
   }
 }
 

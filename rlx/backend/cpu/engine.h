@@ -53,7 +53,8 @@ struct CpuEngine {
         planes(vector::planes(isa)),
         windows(vector::window_functions(isa)),
         unfold(vector::unfold(isa)),
-        convolutions{vector::conv(isa), vector::depthwise(isa), vector::winograd(isa)},
+        convolutions{vector::conv(isa), vector::depthwise(isa), vector::winograd(isa),
+                     vector::winograd_small(isa)},
         pool(vector::pool(isa)),
         sequence(vector::sequence(isa)) {}
 
@@ -76,7 +77,7 @@ struct CpuEngine {
   const vector::WindowFunctions windows;
   const vector::Product::Read unfold;
   // Of pictures whose channels lie innermost.
-  const std::array<vector::ConvFunctions, 3> convolutions;  // by ConvWay
+  const std::array<vector::ConvFunctions, 4> convolutions;  // by ConvWay
   const vector::PoolFunctions pool;
   const vector::Sequence sequence;
 

@@ -106,7 +106,7 @@ class PictureConvolution : public image::CallKernel {
         .high = limits.high,
     };
     vector::ConvWay way = vector::conv_choice(conv);
-    if (way == vector::ConvWay::winograd && !options_.winograd) way = vector::ConvWay::direct;
+    if (vector::is_winograd(way) && !options_.winograd) way = vector::ConvWay::direct;
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
     conv.weights = packed(w, conv.size, way);
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
