@@ -43,7 +43,9 @@ struct RunReport {
   int64_t slots = 0, peak_bytes = 0;
   int64_t weight_bytes = 0, state_bytes = 0;
   int64_t packed_bytes = 0;  // weights in the order of kernels, of all programs of the device
-  int64_t packs = 0;         // of weights, made by all programs of the device since it is there
+  // What calls hold as f32 of narrower operands and weights, of all programs of the device.
+  int64_t widened_bytes = 0;
+  int64_t packs = 0;  // of weights, made by all programs of the device since it is there
   std::vector<CacheReport> caches;
   std::vector<std::string> restored_states;  // from their snapshots, since the device was lost
   Counters counters;                         // of this run alone

@@ -82,6 +82,7 @@ void print_report(const Measured& measured, std::ostream& out) {
       << " at the peak";
   if (report.weight_bytes > 0) out << ", weights " << bytes_text(report.weight_bytes);
   if (report.packed_bytes > 0) out << ", packed " << bytes_text(report.packed_bytes);
+  if (report.widened_bytes > 0) out << ", widened " << bytes_text(report.widened_bytes);
   if (report.state_bytes > 0) out << ", state " << bytes_text(report.state_bytes);
   out << "\n  pipelines compiled: " << measured.total.pipelines << ", in this run " << run.pipelines
       << "; plans made: " << measured.total.plans << ", in this run " << run.plans << '\n';
@@ -128,6 +129,7 @@ nlohmann::ordered_json report_json(const Measured& measured) {
           {"peak_bytes", report.peak_bytes},
           {"weight_bytes", report.weight_bytes},
           {"packed_bytes", report.packed_bytes},
+          {"widened_bytes", report.widened_bytes},
           {"state_bytes", report.state_bytes},
           {"caches", std::move(caches)},
           {"restored_states", report.restored_states},

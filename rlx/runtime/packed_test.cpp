@@ -188,5 +188,49 @@ TEST(Packed, ProgramsWithThreadsOfTheirOwnShareThemToo) {
   EXPECT_EQ(run(two).first, kSize * 0.5);
 }
 
+// Sums along an axis, and softmax, are computed on f32.
+TEST(Packed, WhatIsHeldAsFloatsOfHalvesIsCountedAndDoesNotGrow) {
+  const auto widened = [](DType dtype) {
+    Graph graph;
+    const Value x = graph.input("x", {dtype, {Dim("n"), Dim(40)}});
+    graph.output("y", softmax(cumsum(x, 1)));
+    const Device device;
+    const Program program = compile(graph, {.device = device});
+    std::vector<int64_t> bytes;
+    for (const int64_t n : {64, 64, 8}) {
+      RunReport report;
+      program.run({{"x", Tensor(dtype, {n, 40})}}, {.report = &report});
+      bytes.push_back(report.widened_bytes);
+    }
+    return bytes;
+  };
+  EXPECT_EQ(widened(DType::f32), (std::vector<int64_t>{0, 0, 0}));
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    const std::vector<int64_t> bytes = widened(dtype);
+    EXPECT_GE(bytes[0], 64 * 40 * 4);
+    EXPECT_EQ(bytes[1], bytes[0]);
+    EXPECT_LE(bytes[2], 2 * bytes[0]);
+  }
+}
+
+TEST(Packed, WeightsThatAreKeptAsFloatsAreCountedAndGoWithTheirProgram) {
+  const Device device;
+  const auto bytes_of = [&](int64_t rows) {
+    Graph graph;
+    graph.output("z", attention(graph.weight("q", Tensor(DType::f16, {1, 1, rows, 32})),
+                                graph.input("k", {DType::f16, {1, 1, 4, 32}}),
+                                graph.input("v", {DType::f16, {1, 1, 4, 32}})));
+    const Program program = compile(graph, {.device = device});
+    RunReport report;
+    program.run(
+        {{"k", Tensor(DType::f16, {1, 1, 4, 32})}, {"v", Tensor(DType::f16, {1, 1, 4, 32})}},
+        {.report = &report});
+    return report.widened_bytes;
+  };
+  const int64_t few = bytes_of(64), many = bytes_of(4096);
+  EXPECT_GE(many - few, (4096 - 64) * 32 * 4);
+  EXPECT_LT(bytes_of(64), many);
+}
+
 }  // namespace
 }  // namespace rlx

@@ -137,6 +137,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     const PackedWeights::Size packed = engine_->packed->size();
     report.packed_bytes = packed.bytes;
     report.packs = packed.made;
+    report.widened_bytes = engine_->wide.bytes();
     report.counters = difference(counters_, before);
     report.microseconds = microseconds_since(start);
   }

@@ -39,6 +39,7 @@ class WideningKernel : public image::CallKernel {
         kernel_(std::move(kernel)),
         options_(std::move(options)),
         marks_(options_.kept.size()) {}
+  ~WideningKernel() override { engine_->wide.count(-kept_bytes_); }
 
   bool run(image::CallSite& site) override {
     if (run_once(site)) return true;
@@ -107,8 +108,11 @@ class WideningKernel : public image::CallKernel {
     if (options_.kept[i]) {
       const Tensor::Mark mark = x.tensor.mark();
       if (mark == marks_[i] && wide.tensor.shape() == x.tensor.shape()) return;
-      if (wide.tensor.dtype() != DType::f32 || wide.tensor.shape() != x.tensor.shape())
+      if (wide.tensor.dtype() != DType::f32 || wide.tensor.shape() != x.tensor.shape()) {
+        if (marks_[i] != Tensor::Mark{}) count_kept(-wide.tensor.count());
         wide.tensor = Tensor(DType::f32, x.tensor.shape());
+        count_kept(wide.tensor.count());
+      }
       widen(*engine_, x.tensor, 0, wide.tensor);
       marks_[i] = mark;
       return;
@@ -136,6 +140,11 @@ class WideningKernel : public image::CallKernel {
     wide.offset = x.offset - first;
   }
 
+  void count_kept(int64_t floats) {
+    kept_bytes_ += 4 * floats;
+    engine_->wide.count(4 * floats);
+  }
+
   struct Reach {
     int64_t first, elements;
   };
@@ -153,6 +162,7 @@ class WideningKernel : public image::CallKernel {
   image::CallSite wide_;
   std::vector<Tensor::Mark> marks_;  // of the kept operands that wide_ has
   std::vector<Tensor> lent_;         // to the call under way
+  int64_t kept_bytes_ = 0;           // of weights
   Shape part_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -20,7 +21,10 @@ class WideMemory {
     while (size < kSizes && (int64_t{1} << size) < floats) ++size;
     const std::lock_guard lock(mutex_);
     std::vector<Tensor>& free = free_[size];
-    if (free.empty()) return Tensor(DType::f32, {int64_t{1} << size});
+    if (free.empty()) {
+      count((int64_t{1} << size) * 4);
+      return Tensor(DType::f32, {int64_t{1} << size});
+    }
     Tensor taken = std::move(free.back());
     free.pop_back();
     return taken;
@@ -32,9 +36,14 @@ class WideMemory {
     free_[size].push_back(std::move(tensor));
   }
 
+  // What is held, whether it is lent or not, and what kernels say that they keep themselves.
+  int64_t bytes() const { return bytes_.load(); }
+  void count(int64_t more_bytes) { bytes_.fetch_add(more_bytes); }
+
  private:
   static constexpr size_t kLeast = 10, kSizes = 48;  // in bits
   std::mutex mutex_;
+  std::atomic<int64_t> bytes_{0};
   std::array<std::vector<Tensor>, kSizes + 1> free_;
 };
 
