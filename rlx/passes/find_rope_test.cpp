@@ -1,5 +1,4 @@
 #include "rlx/ops/ops_core.h"
-#include "rlx/ops/ops_pool.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
@@ -87,7 +86,9 @@ TEST(FindRope, NeighboursMayBeTurned) {
 TEST(FindRope, PositionsAreCountedToAnExtentThatWindowsLeave) {
   Graph graph;
   const Value signal = graph.input("x", f32({"b", 16, "n"})),
-              windows = transpose(max_pool(signal, {3}, {.strides = {2}}).values, {0, 2, 1});
+              windows = transpose(graph.add(catalog().at("max_pool"), {signal},
+                                            {{"window", Ints{3}}, {"strides", Ints{2}}}),
+                                  {0, 2, 1});
   const Value extents = shape_of(windows), length = slice(extents, {1}, {2}, {0});
   const auto number = [&](int64_t value) {
     return graph.constant(Tensor::of(DType::i64, {}, {double(value)}));

@@ -11,17 +11,32 @@ namespace {
 struct Bytes {
   using Number = uint8_t;
   static constexpr int64_t in_word = 4;
-  static Number of(const BytePicture& picture, uint8_t byte) {
-    return static_cast<uint8_t>(picture.is_signed ? byte ^ 128 : byte);
+  static Number of(bool is_signed, uint8_t byte) {
+    return static_cast<uint8_t>(is_signed ? byte ^ 128 : byte);
   }
 };
 struct Halves {
   using Number = int16_t;
   static constexpr int64_t in_word = 2;
-  static Number of(const BytePicture& picture, uint8_t byte) {
-    return picture.is_signed ? static_cast<int8_t>(byte) : byte;
+  static Number of(bool is_signed, uint8_t byte) {
+    return is_signed ? static_cast<int8_t>(byte) : byte;
   }
 };
+
+// Numbers side by side, by as many as compilers make vectors of.
+template <class Words, bool is_signed>
+void take_numbers(const uint8_t* from, int64_t count, typename Words::Number* to) {
+  constexpr int64_t kTogether = 16;
+  int64_t i = 0;
+  for (; i + kTogether <= count; i += kTogether) {
+    uint8_t bytes[kTogether];
+    typename Words::Number numbers[kTogether];
+    std::memcpy(bytes, from + i, sizeof bytes);
+    for (int64_t j = 0; j < kTogether; ++j) numbers[j] = Words::of(is_signed, bytes[j]);
+    std::memcpy(to + i, numbers, sizeof numbers);
+  }
+  for (; i < count; ++i) to[i] = Words::of(is_signed, from[i]);
+}
 
 // Channels of one plane after the other, a word of each pixel at a time.
 template <class Words>
@@ -29,12 +44,12 @@ void take_planes(const BytePicture& p, const uint8_t* from, int64_t count,
                  typename Words::Number* to) {
   constexpr int64_t in_word = Words::in_word;
   const int64_t deep = p.deep(in_word), filled = deep * in_word;
-  const auto zero = Words::of(p, p.zero);
+  const auto zero = Words::of(p.is_signed, p.zero);
   for (int64_t first = 0; first < filled; first += in_word)
     for (int64_t c = first; c < first + in_word; ++c) {
       const uint8_t* plane = from + c * p.channel;
       for (int64_t i = 0; i < count; ++i)
-        to[i * filled + c] = c < p.channels ? Words::of(p, plane[i * p.pixel]) : zero;
+        to[i * filled + c] = c < p.channels ? Words::of(p.is_signed, plane[i * p.pixel]) : zero;
     }
 }
 
@@ -43,13 +58,14 @@ template <class Words>
 void take_channels(const BytePicture& p, const uint8_t* from, int64_t count,
                    typename Words::Number* to) {
   const int64_t filled = p.deep(Words::in_word) * Words::in_word;
-  const auto zero = Words::of(p, p.zero);
+  const auto zero = Words::of(p.is_signed, p.zero);
   if (sizeof(*to) == 1 && !p.is_signed && p.pixel == filled && p.channels == filled) {
     std::memcpy(to, from, static_cast<size_t>(count * filled));
     return;
   }
+  const auto take = p.is_signed ? take_numbers<Words, true> : take_numbers<Words, false>;
   for (int64_t i = 0; i < count; ++i, from += p.pixel, to += filled) {
-    for (int64_t c = 0; c < p.channels; ++c) to[c] = Words::of(p, from[c]);
+    take(from, p.channels, to);
     std::fill(to + p.channels, to + filled, zero);
   }
 }
@@ -85,7 +101,7 @@ void take_rows_of(const BytePicture& p, Range rows, uint32_t* words) {
   using Number = typename Words::Number;
   const Windows::Axis &ys = p.windows.y, &xs = p.windows.x;
   const int64_t width = p.pixels(), filled = p.deep(Words::in_word) * Words::in_word;
-  const Number zero = Words::of(p, p.zero);
+  const Number zero = Words::of(p.is_signed, p.zero);
   for (int64_t row = rows.begin; row < rows.end; ++row) {
     auto* to = reinterpret_cast<Number*>(words) + row * width * filled;
     const int64_t y = row - ys.before;
