@@ -9,7 +9,7 @@
 #include "rlx/conformance/device_test.h"
 #include "rlx/image/uses.h"
 #include "rlx/rlx.h"
-#include "rlx/runtime/internals.h"
+#include "rlx/runtime/memory_testing.h"
 #include "rlx/tensor/blocks/format.h"
 
 namespace rlx {
@@ -86,14 +86,8 @@ TEST_P(ExpertsMemory, EachWeightIsReadByOneStepAsTheBytesThatItIs) {
 TEST_P(ExpertsMemory, NothingThatIsWrittenIsLargerThanTheRowsOfTheChosen) {
   const Program program = compile(mixture(), {.device = device()});
   const image::Image& image = detail::image_of(program);
-  image::Cells cells = detail::cells_of(image, {});
-  cells.evaluate();
   int64_t largest = 0;
-  for (const image::Steps* steps : {&image.once, &image.run})
-    for (const image::Step& step : *steps)
-      for (const image::ValueId value : image::use_of(step, image.flag).writes)
-        if (value >= 0)
-          largest = std::max(largest, cells.at(image.values[static_cast<size_t>(value)].bytes));
+  for (const auto& [value, bytes] : written_bytes(image)) largest = std::max(largest, bytes);
   EXPECT_EQ(largest, kTokens * kChosen * kHidden * 4);
   // All slots together have no room for one expert in floats.
   EXPECT_LT(detail::memory_plan(program, {}).peak_bytes, kHidden * kWidth * 4);
