@@ -232,6 +232,115 @@ std::vector<OpCase> window_and_layout_cases() {
   };
 }
 
+// A sink is one more score of a head, which gives no value.
+std::vector<OpCase> sink_cases() {
+  const Attrs causal = {{"causal", true}};
+  const auto heads = [](Dims shape) { return normal(f32(std::move(shape))); };
+  const auto halves = [](Dims shape) { return normal(f16(std::move(shape))); };
+  const auto sinks = [](const std::vector<double>& of) {
+    return given(Tensor::of(DType::f32, {static_cast<int64_t>(of.size())}, of));
+  };
+  const CaseInput q = heads({2, 2, 5, 7}), k = heads({2, 2, 9, 7}), v = heads({2, 2, 9, 3}),
+                  none = absent(), two = sinks({2, -1});
+  const CaseInput no_key = given(mask({5, 9}, [](int64_t i) { return i / 9 != 2; }));
+  const Attrs tuned = {{"scale", 0.5}, {"softcap", 2.0}, {"causal", true}};
+  return {
+      {"attention",
+       {heads({1, 4, 5, 7}), heads({1, 2, 9, 7}), heads({1, 2, 9, 3}), none, none, heads({4})},
+       causal,
+       "a sink: grouped heads, causal with a cache",
+       9},
+      {"attention",
+       {q, k, v, no_key, none, two},
+       {{"empty_row", "nan"}},
+       "a row that sees nothing but the sink is zero",
+       9},
+      {"attention",
+       {heads({1, 2, 9, 4}), heads({1, 2, 5, 4}), heads({1, 2, 5, 4}), none, none, two},
+       {{"causal", true}, {"empty_row", "nan"}},
+       "a sink: the first queries see no key",
+       5},
+      {"attention",
+       {q, k, v, heads({2, 2, 5, 9}), no_key, two},
+       tuned,
+       "a sink is not scaled, capped or masked",
+       9},
+      {"attention",
+       {halves({1, 2, 5, 8}), halves({1, 2, 9, 8}), halves({1, 2, 9, 8}), none, none, halves({2})},
+       causal,
+       "a sink of f16",
+       9},
+      {"attention",
+       {heads({1, 3, 5, 4}), heads({1, 3, 9, 4}), heads({1, 3, 9, 4}), none, none, halves({3})},
+       {},
+       "a sink of another dtype",
+       9},
+      {"attention",
+       {heads({1, 3, 1, 64}), heads({1, 1, 65, 64}), heads({1, 1, 65, 64}), none, none,
+        sinks({-2, 0, 5})},
+       causal,
+       "a sink: decoding",
+       65},
+      {"attention",
+       {heads({1, 2, 1, 16}), heads({1, 1, 1031, 16}), heads({1, 1, 1031, 16}), none, none,
+        sinks({8, 6})},
+       causal,
+       "a sink: decoding over many keys",
+       1031},
+      {"attention",
+       {heads({1, 1, 67, 3}), heads({1, 1, 67, 3}), heads({1, 1, 67, 3}), none, none, sinks({1})},
+       {{"window", 33}},
+       "a sink and a window, more queries than a workgroup has lanes",
+       67},
+      {"attention",
+       {heads({1, 1, 5, 3}), heads({1, 1, 131, 3}), heads({1, 1, 131, 301}), none, none,
+        sinks({4})},
+       {},
+       "a sink: more keys than lanes, values longer than a workgroup takes",
+       131},
+      {"attention",
+       {heads({2, 5, 12}), heads({2, 7, 6}), heads({2, 7, 10}), none, none, heads({4})},
+       {{"heads", 4}, {"kv_heads", 2}},
+       "a sink: heads side by side",
+       7},
+      {"attention",
+       {heads({1, 3, 2, 5}), heads({1, 4, 2, 5}), heads({1, 4, 2, 5}), none, none, heads({2})},
+       {{"layout", "bshd"}},
+       "a sink: heads behind positions",
+       5},
+      {"attention",
+       {heads({1, 2, 150, 3}), heads({1, 2, 160, 3}), heads({1, 2, 160, 2}), none, none, two},
+       causal,
+       "a sink: gradients in blocks of queries",
+       160},
+      {"attention",
+       {heads({"b", "h", "s", 4}), heads({"b", "h", "t", 4}), heads({"b", "h", "t", 4}), none, none,
+        heads({"h"})},
+       causal,
+       "a sink: symbolic heads and lengths",
+       9,
+       1,
+       {{"b", 2}, {"h", 3}, {"s", 4}, {"t", 6}}},
+      {"attention",
+       {heads({1, 2, 1, 4}), heads({1, 2, "t", 4}), heads({1, 2, "t", 3}), none, none, two},
+       {{"empty_row", "nan"}},
+       "a sink: no keys at all",
+       1,
+       1,
+       {{"t", 0}},
+       false},
+      {"attention",
+       {heads({1, 4, 5, 4}), heads({1, 4, 9, 4}), heads({1, 4, 9, 4}), none, none,
+        sinks({kInf, -kInf, kNaN, 0})},
+       causal,
+       "a sink of -inf is none, and of infinity or NaN its head is NaN",
+       9,
+       1,
+       {},
+       false},
+  };
+}
+
 std::vector<OpCase> packed_cases() {
   const auto row = [](const TensorType& type, const AttentionOptions& options, std::string why,
                       int64_t terms) {
@@ -335,7 +444,8 @@ std::vector<OpCase> position_cases() {
 
 std::vector<OpCase> attention_cases() {
   std::vector<OpCase> all = attention_op_cases();
-  for (const auto rows : {window_and_layout_cases, packed_cases, rope_cases, position_cases})
+  for (const auto rows :
+       {window_and_layout_cases, sink_cases, packed_cases, rope_cases, position_cases})
     for (OpCase& row : rows()) all.push_back(std::move(row));
   return all;
 }

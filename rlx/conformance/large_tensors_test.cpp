@@ -90,8 +90,15 @@ TEST(LargeTensors, Products) {
   const Value q = attends.input("q", f32({2, 3, 9, 8}));
   attends.output("y", attention(q, attends.input("k", f32({2, 3, 15, 8})),
                                 attends.input("v", f32({2, 3, 15, 8}))));
-  expect_works("attention", attends,
-               {{"q", some({2, 3, 9, 8})}, {"k", some({2, 3, 15, 8})}, {"v", some({2, 3, 15, 8})}});
+  const TensorMap heads{
+      {"q", some({2, 3, 9, 8})}, {"k", some({2, 3, 15, 8})}, {"v", some({2, 3, 15, 8})}};
+  expect_works("attention", attends, heads);
+  Graph sinks;
+  sinks.output("y",
+               attention(sinks.input("q", f32({2, 3, 9, 8})), sinks.input("k", f32({2, 3, 15, 8})),
+                         sinks.input("v", f32({2, 3, 15, 8})), {}, {}, {},
+                         sinks.constant(Tensor::of(DType::f32, {3}, {-1, 1, 3}))));
+  expect_works("attention with sinks", sinks, heads);
 }
 
 TEST(LargeTensors, Pictures) {

@@ -1,5 +1,6 @@
-// attention(q, k, v, bias, mask) = softmax(scale q . k^T + bias) . v per head over the keys that
-// are seen, without the matrix of scores.
+// attention(q, k, v, bias, mask, sink) = softmax(scale q . k^T + bias) . v per head over the keys
+// that are seen, without the matrix of scores. A sink is one more score of a head, beside those of
+// the keys: it takes weight and gives no value.
 
 #include "rlx/ops/attention.h"
 
@@ -87,6 +88,13 @@ void check_broadcast(const InferSite& site, size_t i, const Dims& scores) {
   }
 }
 
+void check_sink(const InferSite& site, const Dim& heads) {
+  const TensorType& sink = site.in(5);
+  require(is_float(sink.dtype) && rank(sink) == 1, "attention: sink is ", sink,
+          ", it needs floats [H], one for each of ", heads, " heads of q");
+  site.equal(sink.shape[0], heads, text("sink ", sink, " is not one number for each head of q"));
+}
+
 Types infer(const InferSite& site) {
   const TensorType &q = site.in(0), &k = site.in(1), &v = site.in(2);
   require(is_float(q.dtype) && q.dtype == k.dtype && q.dtype == v.dtype, "attention: q ", q, ", k ",
@@ -111,6 +119,7 @@ Types infer(const InferSite& site) {
                      text(heads, " heads of q are no multiple of ", shared, " heads of k and v"));
   for (const size_t i : {size_t{3}, size_t{4}})
     if (site.has(i)) check_broadcast(site, i, form.scores());
+  if (site.has(5)) check_sink(site, heads);
   return {{q.dtype, form.result()}};
 }
 
@@ -148,7 +157,8 @@ void reference(const ReferenceSite& site) {
     const int64_t begin =
         window >= 0 ? std::clamp<int64_t>(position - std::min(window, keys), 0, end) : 0;
     std::vector<double> scores;
-    double highest = -INFINITY, total = 0;
+    const double sink = site.has(5) ? site.in(5).at(head) : -INFINITY;
+    double highest = sink;
     for (int64_t key = begin; key < end; ++key) {
       double s = 0;
       for (int64_t d = 0; d < size; ++d)
@@ -165,6 +175,7 @@ void reference(const ReferenceSite& site) {
       scores.push_back(s);
       highest = s > highest || std::isnan(s) ? s : highest;
     }
+    double total = sink == -INFINITY ? 0 : std::exp(sink - highest);
     for (double& s : scores) total += s = s == -INFINITY ? 0 : std::exp(s - highest);
     for (int64_t d = 0; d < value_size; ++d) {
       double sum = 0;
@@ -209,6 +220,12 @@ std::string bias_function(const LowerSite& site) {
   return body + "  return y;\n}";
 }
 
+// The score that a head begins with.
+std::string sink_function(const LowerSite& site) {
+  return text("fn sink_of(head: u32) -> f32 { return ",
+              site.has(5) ? "load_sink(head)" : "-infinity()", "; }");
+}
+
 // What the kernels have in common; the result is not among the operands yet.
 Dispatch common(const LowerSite& site, const AttentionForm& form, const Dim& splits) {
   const Operand &q = site.inputs[0], &k = site.inputs[1], &v = site.inputs[2];
@@ -222,7 +239,7 @@ Dispatch common(const LowerSite& site, const AttentionForm& form, const Dim& spl
   dispatch.operands = {LowerSite::named(flat(q), "q", Access::read),
                        LowerSite::named(flat(k), "k", Access::read),
                        LowerSite::named(flat(v), "v", Access::read)};
-  dispatch.prelude = {bias_function(site)};
+  dispatch.prelude = {bias_function(site), sink_function(site)};
   dispatch.constants = {{"CAUSAL", is_causal(site.attrs())},
                         {"WINDOWED", window >= 0},
                         {"EMPTY_ROW_IS_NAN", site.attrs().get<std::string>("empty_row") == "nan"}};
@@ -254,12 +271,14 @@ Dispatch common(const LowerSite& site, const AttentionForm& form, const Dim& spl
     dispatch.params.emplace_back(name + "_first",
                                  site.has(i) ? site.inputs[i].layout.offset : Dim(0));
   }
+  if (site.has(5)) dispatch.operands.push_back(site.read("sink", 5));
   return dispatch;
 }
 
 // Every workgroup takes a part of a query's keys; a second step puts the parts together.
 Steps lower_split(const LowerSite& site, const AttentionForm& form) {
-  const Dim splits = min(ceil_div(form.k.length, 128), 32);
+  // Of no keys there is a part too: it has the sink.
+  const Dim splits = max(min(ceil_div(form.k.length, 128), 32), 1);
   const Dim rows = form.q.batches * form.q.heads * form.q.length;
   const Operand sums = site.temporary("sums", f32({rows, splits, form.v.size})),
                 totals = site.temporary("totals", f32({rows, splits, 2}));
@@ -317,7 +336,7 @@ const OpDef& attention_op() {
   static const OpDef op{
       .name = "attention",
       .family = "attention",
-      .inputs = {3, 5, {"q", "k", "v", "bias", "mask"}},
+      .inputs = {3, 6, {"q", "k", "v", "bias", "mask", "sink"}},
       .attrs = {{"heads", 1},
                 {"kv_heads", 0},
                 {"layout", "bhsd"},
@@ -336,10 +355,11 @@ const OpDef& attention_op() {
   return op;
 }
 
-Value attention(Value q, Value k, Value v, Value bias, const AttentionOptions& options,
-                Value mask) {
+Value attention(Value q, Value k, Value v, Value bias, const AttentionOptions& options, Value mask,
+                Value sink) {
   Values operands{q, k, v, bias};
-  if (mask.present()) operands.push_back(mask);
+  if (mask.present() || sink.present()) operands.push_back(mask);
+  if (sink.present()) operands.push_back(sink);
   return q.apply(attention_op(), operands,
                  {{"heads", options.heads},
                   {"kv_heads", options.kv_heads},

@@ -1,7 +1,7 @@
 // Attention with one workgroup per query: lanes take one key each to score, then four elements of the
 // result each to sum; of a row of v that is shorter, groups of lanes take different keys. A longer one takes several
-// workgroups, and the keys may be split over several. Functions: finish. Includes: numbers, functions, reduce,
-// attention.
+// workgroups, and the keys may be split over several. Functions: finish, sink_of. Includes: numbers, functions,
+// reduce, attention.
 
 var<workgroup> probabilities: array<f32, WORKGROUP>;
 var<workgroup> shares: array<vec4<f32>, WORKGROUP>;  // of the groups in the sums
@@ -35,8 +35,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let seen = key_end(query) - key_begin(query);
   let begin = key_begin(query) + split * ((seen + params.splits - 1u) / params.splits);
   let end = min(begin + (seen + params.splits - 1u) / params.splits, key_end(query));
-  var highest = -infinity();
-  var total = 0.0;
+  var highest = select(-infinity(), sink_of(head), split == 0u);  // which only one of the parts has
+  var total = first_total(highest);
   var sums = vec4<f32>();
   for (var first = begin; first < end; first += WORKGROUP) {
     let key = first + lane;

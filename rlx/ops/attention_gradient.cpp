@@ -20,13 +20,27 @@ struct Scoring {
 };
 
 // Operands of some queries and the keys they may see. Heads that share keys lie in a dim of their
-// own: [B, H_kv, sharing, S, size]. Bias and mask broadcast to [B, H, S_q, S_k].
+// own: [B, H_kv, sharing, S, size]. Bias and mask broadcast to [B, H, S_q, S_k]; a sink is [H].
 struct Block {
-  Value q, k, v, dy, bias, mask;
+  Value q, k, v, dy, bias, mask, sink;
 };
 struct BlockGradients {
-  Value dq, dk, dv, dbias;
+  Value dq, dk, dv, dbias, dsink;
 };
+
+// Of scores [B, H, S_q, S_k], and [B, H, S_q, 1] of the sink, where there is one.
+struct Probabilities {
+  Value of_keys, of_sink;
+};
+Probabilities probabilities(Value scores, Value sink) {
+  if (!sink.present()) return {softmax(scores, -1), {}};
+  Dims column = scores.shape();
+  const Dim keys = column[3];
+  column[3] = 1;
+  const Value score = reshape(cast(sink, scores.dtype()), Dims{1, column[1], 1, 1});
+  const Values parts = split(softmax(concat({scores, expand(score, column)}, 3), -1), {keys, 1}, 3);
+  return {parts[0], parts[1]};
+}
 
 BlockGradients gradients_of(const Block& block, const Scoring& scoring) {
   const Value q = block.q;
@@ -46,13 +60,18 @@ BlockGradients gradients_of(const Block& block, const Scoring& scoring) {
   if (block.bias.present() && !has_bias) s = where(block.bias, s, lowest);
   if (block.mask.present()) s = where(block.mask, s, lowest);
   if (scoring.causal) s = where(causal_mask(s, scoring.window), s, lowest);
-  Value p = softmax(s, -1);
-  if (scoring.empty_is_zero && (block.bias.present() || block.mask.present() || scoring.causal))
-    p = where(equal(reduce_max(s, {3}, true), lowest), scalar(q, 0), p);
+  auto [p, sunk] = probabilities(s, block.sink);
+  if (scoring.empty_is_zero && (block.bias.present() || block.mask.present() || scoring.causal)) {
+    const Value sees_none = equal(reduce_max(s, {3}, true), lowest);
+    p = where(sees_none, scalar(q, 0), p);
+    if (sunk.present()) sunk = where(sees_none, scalar(q, 0), sunk);
+  }
 
   const Value dp = reshape(matmul(block.dy, block.v, false, true), scores);
-  Value ds = p * (dp - sum(p * dp, {3}, true));
+  const Value mean = sum(p * dp, {3}, true);
+  Value ds = p * (dp - mean);
   BlockGradients result;
+  if (sunk.present()) result.dsink = cast(-sum(sunk * mean, {0, 2, 3}), block.sink.dtype());
   if (has_bias) result.dbias = cast(unbroadcast(ds, block.bias), block.bias.dtype());
   if (slope.present()) ds = ds * slope;
   const Value ds5 = reshape(ds * scalar(q, scoring.scale), grouped), p5 = reshape(p, grouped);
@@ -126,16 +145,17 @@ BlockGradients by_blocks(const Block& whole, const Scoring& scoring, const Atten
       if (x.present() && varies(x, 1)) x = of_keys(x, rank(x.type()) - 1);
       return x;
     };
-    const BlockGradients part =
-        gradients_of({part_of(whole.q, queries, 3), of_keys(whole.k, 3), of_keys(whole.v, 3),
-                      part_of(whole.dy, queries, 3), of_scores(whole.bias), of_scores(whole.mask)},
-                     scoring);
+    const BlockGradients part = gradients_of(
+        {part_of(whole.q, queries, 3), of_keys(whole.k, 3), of_keys(whole.v, 3),
+         part_of(whole.dy, queries, 3), of_scores(whole.bias), of_scores(whole.mask), whole.sink},
+        scoring);
     const auto among_keys = [&](Value x, int64_t axis) {
       return scoring.causal ? put_back(x, keys, form.k.length, axis) : x;
     };
     dqs.push_back(part.dq);
     all.dk = added(all.dk, among_keys(part.dk, 3));
     all.dv = added(all.dv, among_keys(part.dv, 3));
+    if (part.dsink.present()) all.dsink = added(all.dsink, part.dsink);
     if (!part.dbias.present()) continue;
     const bool by_key = varies(whole.bias, 1);
     const Value dbias = by_key ? among_keys(part.dbias, rank(whole.bias.type()) - 1) : part.dbias;
@@ -181,7 +201,8 @@ Gradients attention_gradient(const GradientSite& site) {
                     grouped(site.in(2), 1, form.v),
                     grouped(site.dy(), sharing, results),
                     given(3),
-                    given(4)};
+                    given(4),
+                    site.inputs.size() > 5 ? site.in(5) : Value{}};
   Scoring scoring{site.attrs().get<double>("scale"), site.attrs().get<double>("softcap"),
                   is_causal(site.attrs()), site.attrs().get<std::string>("empty_row") == "zero",
                   site.attrs().get<int64_t>("window")};
@@ -198,6 +219,7 @@ Gradients attention_gradient(const GradientSite& site) {
   gradients[1] = ungrouped(all.dk, site.in(1));
   gradients[2] = ungrouped(all.dv, site.in(2));
   if (all.dbias.present()) gradients[3] = unbroadcast(all.dbias, site.in(3));
+  if (all.dsink.present()) gradients[5] = all.dsink;
   return gradients;
 }
 

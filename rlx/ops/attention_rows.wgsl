@@ -1,6 +1,6 @@
 // Attention with one invocation per query, 32 keys at a time. Lanes lie along the queries of a head, so
 // that all of them read the same keys and values; nothing is shared and no lane waits.
-// Constants: VALUE_SIZE, D_v. Includes: numbers, functions, attention.
+// Constants: VALUE_SIZE, D_v. Functions: sink_of. Includes: numbers, functions, attention.
 
 const VALUES = (VALUE_SIZE + 15u) / 16u * 4u;  // sums, in blocks of 4
 const FOURS = 8u;  // of keys, per round
@@ -38,8 +38,8 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   let begin = key_begin(query);
   let end = key_end(query);
   let last_end = key_end(last_query);  // of the whole workgroup
-  var highest = -infinity();
-  var total = 0.0;
+  var highest = sink_of(head);
+  var total = first_total(highest);
   var scores: array<vec4<f32>, FOURS>;
   var sums: array<vec4<f32>, VALUES>;
   for (var first = key_begin(first_query); first < last_end; first += 4u * FOURS) {

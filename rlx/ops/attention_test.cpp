@@ -40,11 +40,24 @@ double weight_of_first(double score, const AttentionOptions& options) {
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
+// One query, keys of score 0 and values 1, 2, 4 .., and a sink of the given score.
+Tensor beside_sink(double sink, int64_t keys, const AttentionOptions& options = {}) {
+  Graph graph;
+  const Tensor q(DType::f32, {1, 1, 1, 2}), k(DType::f32, {1, 1, keys, 2});
+  Tensor v(DType::f32, {1, 1, keys, 1});
+  for (int64_t i = 0; i < keys; ++i) v.set(i, static_cast<double>(1 << i));
+  graph.output("y", attention(graph.constant(q), graph.constant(k), graph.constant(v), {}, options,
+                              {}, graph.constant(Tensor::of(DType::f32, {1}, {sink}))));
+  return evaluate(graph, {}).outputs.at("y");
+}
+
 std::string error_of(const TensorType& q, const TensorType& k, const TensorType& v,
-                     const AttentionOptions& options = {}) {
+                     const AttentionOptions& options = {},
+                     const std::optional<TensorType>& sink = {}) {
   Graph graph;
   try {
-    attention(graph.input("q", q), graph.input("k", k), graph.input("v", v), {}, options);
+    attention(graph.input("q", q), graph.input("k", k), graph.input("v", v), {}, options, {},
+              sink ? graph.input("sink", *sink) : Value{});
   } catch (const Error& error) {
     return error.what();
   }
@@ -99,6 +112,32 @@ TEST(Attention, AMaskBesideABiasHidesWhateverTheBiasIs) {
 TEST(Attention, ABiasIsAddedToTheScores) {
   const Tensor bias = Tensor::of(DType::f32, {2}, {std::log(3.0), 0});
   EXPECT_FLOAT_EQ(static_cast<float>(mean_of_seen(1, 2, {}, &bias).at(0)), 1.25f);
+}
+
+TEST(Attention, ASinkTakesItsShareAndGivesNothing) {
+  EXPECT_NEAR(beside_sink(0, 2).at(0), 1.0, 1e-6);  // 3 / 3
+  EXPECT_NEAR(beside_sink(std::log(4.0), 3, {.scale = 9, .softcap = 0.1}).at(0), 1.0, 1e-6);
+  EXPECT_EQ(beside_sink(-INFINITY, 2).at(0), 1.5);
+  EXPECT_EQ(beside_sink(2, 0, {.empty_row = "nan"}).at(0), 0);
+}
+
+// Of one key of score 0 and value 1, beside a sink: y = sigmoid(-sink), as often as there are
+// queries.
+TEST(Attention, TheGradientOfASinkIsAddedUpOverItsHead) {
+  Graph graph;
+  const Value sink = graph.input("sink", f32({2}));
+  const Value q = graph.constant(Tensor(DType::f32, {3, 2, 5, 1}));
+  const Value k = graph.constant(Tensor(DType::f32, {3, 2, 1, 1}));
+  Tensor ones(DType::f32, {3, 2, 1, 1});
+  for (int64_t i = 0; i < ones.count(); ++i) ones.set(i, 1);
+  const Value y = attention(q, k, graph.constant(ones), {}, {}, {}, sink);
+  graph.output("dsink", gradient(sum(y), {sink})[0]);
+  const Tensor at = Tensor::of(DType::f32, {2}, {0.5, -1});
+  const Tensor dsink = evaluate(graph, {{"sink", at}}).outputs.at("dsink");
+  for (int64_t head = 0; head < 2; ++head) {
+    const double p = sigmoid_of(-at.at(head));
+    EXPECT_NEAR(dsink.at(head), -15 * p * (1 - p), 1e-5);
+  }
 }
 
 TEST(Attention, ScaleComesBeforeSoftcap) {
@@ -224,6 +263,13 @@ TEST(Attention, ErrorsNameTheOperands) {
   EXPECT_EQ(error_of(one, one, one, {.layout = "bdsh"}),
             "attention: layout 'bdsh' is neither bhsd nor bshd");
   EXPECT_EQ(error_of(one, one, one, {.window = -2}), "attention: window -2 is negative");
+  const TensorType four = f32({1, 4, 2, 8}), two = f32({1, 2, 2, 8});
+  EXPECT_EQ(error_of(four, two, two, {}, f32({2})),
+            "attention: sink f32[2] is not one number for each head of q: 2 and 4");
+  EXPECT_EQ(error_of(four, two, two, {}, TensorType{DType::i32, {4}}),
+            "attention: sink is i32[4], it needs floats [H], one for each of 4 heads of q");
+  EXPECT_EQ(error_of(four, two, two, {}, f32({4, 1})),
+            "attention: sink is f32[4, 1], it needs floats [H], one for each of 4 heads of q");
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// softmax(q . k^T * scale + bias) . v becomes attention, which keeps no matrix of scores.
+// softmax(q . k^T * scale + bias) . v becomes attention, which keeps no matrix of scores. So does
+// one with a sink: a last column of scores, the same for all of a head, whose weights are cut off.
 //
 // A key of weight 0 counts for nothing then, also where v is NaN or infinite and the product would
 // be NaN.
@@ -17,6 +18,7 @@
 #include "rlx/passes/masks.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
+#include "rlx/passes/slices.h"
 
 namespace rlx {
 namespace {
@@ -55,6 +57,45 @@ struct Scores {
   Pattern narrow = either({plain, op("cast", {plain})});
 };
 
+Pattern cast_or_not(const Pattern& x) { return either({x, op("cast", {x})}); }
+
+bool joins_two(const Node& concat) {
+  const int64_t axis = concat.attrs.get<int64_t>("axis");
+  return concat.inputs.size() == 2 && (axis == -1 || axis == rank(concat.types[0]) - 1);
+}
+bool is_over_last_axis(const Node& reduction) {
+  const Ints& axes = reduction.attrs.get<Ints>("axes");
+  return axes.size() == 1 && (axes[0] == -1 || axes[0] == rank(reduction.inputs[0].type()) - 1);
+}
+bool drops_last_column(const Node& slice) {
+  const Dims &from = slice.inputs[0].shape(), &to = slice.types[0].shape;
+  const Ints &axes = slice.attrs.get<Ints>("axes"), &steps = slice.attrs.get<Ints>("steps");
+  const auto starts = starts_of(slice);
+  if (!starts || starts->size() != 1 || axes.size() != 1 || !(*starts)[0].is(0)) return false;
+  const bool has_last = axes[0] == -1 || axes[0] == rank(slice.types[0]) - 1;
+  return has_last && (steps.empty() || steps[0] == 1) && from.back() == to.back() + 1;
+}
+
+// Weights of scores and a sink. The largest may be taken off first, which changes none of them.
+struct Sunk {
+  Pattern scores;
+  Pattern sink = any(), column = either({op("expand", {sink}), sink});
+  Pattern joined = op("concat", {scores, column}, joins_two);
+  Pattern largest = op("reduce_max", {joined}, is_over_last_axis);
+  Pattern soft =
+      op("softmax", {cast_or_not(either({joined, sum({joined, {largest, -1}})}))}, is_last_axis);
+  Pattern weights = op("slice", {cast_or_not(soft)}, drops_last_column);
+
+  // One number a head, [1, H, 1, 1]; none where it is something else.
+  Value of(const Found& found, const Dims& q) const {
+    const Dims& shape = found[sink].shape();
+    const bool fits = q.size() == 4 && shape.size() >= 3 && shape.back().is(1) &&
+                      shape[shape.size() - 2].is(1) && shape[shape.size() - 3] == q[1] &&
+                      (shape.size() == 3 || shape[0].is(1));
+    return fits ? reshape(found[sink], Dims{q[1]}) : Value{};
+  }
+};
+
 Value keys_of(const Found& found, const Scores& s) {
   Value k = found[s.k];
   if (found.has(s.turned)) {
@@ -91,7 +132,7 @@ Value with_rows(Value q, const TensorType& result) {
 
 // Of what was found, with masks as the rule has made them.
 Value attention_of(const Found& found, const Scores& s, const Pattern& product, Value bias,
-                   Value mask, bool empty_is_zero) {
+                   Value mask, Value sink, bool empty_is_zero) {
   const Node& dots = found.node(s.dots);
   const size_t axes = dots.types[0].shape.size();
   const Value q = with_four_axes(with_rows(found[s.q], found.type())),
@@ -112,13 +153,13 @@ Value attention_of(const Found& found, const Scores& s, const Pattern& product, 
   const SymbolRanges& symbols = q.graph->symbols;
   if (empty_is_zero)
     options.empty_row = "zero";
-  else if (is_never_less(keys, 1, symbols) || is_never_less(keys, queries, symbols))
+  else if (sink || is_never_less(keys, 1, symbols) || is_never_less(keys, queries, symbols))
     options.empty_row = "nan";
   else if (bias.present() || mask.present())
     return {};
   if (bias) bias = with_four_axes(bias, axes);
   if (mask) mask = with_four_axes(mask, axes);
-  const Value y = attention(q, k, v, bias ? bias : mask, options, bias ? mask : Value{});
+  const Value y = attention(q, k, v, bias ? bias : mask, options, bias ? mask : Value{}, sink);
   return axes == 4 ? y : axes == 3 ? squeeze(y, {1}) : squeeze(y, {0, 1});
 }
 
@@ -172,16 +213,18 @@ void add_scores(Rules& rules) {
   const Scores s;
   using MasksOf = std::function<std::optional<Masks>(const Found& found)>;
   const auto add = [&](const Pattern& masked, const MasksOf& masks) {
-    const Pattern soft = op("softmax", {either({masked, op("cast", {masked})})}, is_last_axis);
-    const Pattern plain = either({soft, op("cast", {soft})});
+    const Pattern soft = op("softmax", {cast_or_not(masked)}, is_last_axis);
+    const Sunk sunk{cast_or_not(masked)};
+    const Pattern plain = cast_or_not(either({soft, sunk.weights}));
     const Pattern no_nan = op("where", {op("is_nan", {plain}), number(0), plain});
-    const Pattern product =
-        op("matmul", {either({plain, no_nan, op("cast", {no_nan})}), s.v}, takes_rows);
+    const Pattern product = op("matmul", {either({plain, cast_or_not(no_nan)}), s.v}, takes_rows);
     rules.push_back({product, [=](const Found& found) {
                        const auto found_masks = masks(found);
-                       return found_masks ? attention_of(found, s, product, found_masks->bias,
-                                                         found_masks->seen, found.has(no_nan))
-                                          : Value{};
+                       const bool has_sink = found.has(sunk.weights);
+                       const Value sink = has_sink ? sunk.of(found, found[s.q].shape()) : Value{};
+                       if (!found_masks || (has_sink && !sink)) return Value{};
+                       return attention_of(found, s, product, found_masks->bias, found_masks->seen,
+                                           sink, found.has(no_nan));
                      }});
   };
   const Pattern bias = any([](const Value& value) { return is_float(value.dtype()); });
@@ -240,7 +283,7 @@ void add_layout(Rules& rules) {
                                       merged_transpose(found[k], kHeadsInside),
                                       merged_transpose(found[v], kHeadsInside),
                                       found.operand(heads_first, 3), options,
-                                      found.operand(heads_first, 4));
+                                      found.operand(heads_first, 4), found.operand(heads_first, 5));
                    }});
 }
 
@@ -274,13 +317,15 @@ void add_groups(Rules& rules) {
                      const size_t heads = options.layout == "bshd" ? 2 : 1;
                      if (!k.holds(found, heads) || !v.holds(found, heads)) return Value{};
                      return attention(found[q], found[k.x], found[v.x], found.operand(grouped, 3),
-                                      options, found.operand(grouped, 4));
+                                      options, found.operand(grouped, 4),
+                                      found.operand(grouped, 5));
                    }});
   rules.push_back({behind, [=](const Found& found) {
                      if (!k.holds(found, 2) || !v.holds(found, 2)) return Value{};
                      return attention(found[q], transpose(found[k.x], kHeadsInside),
                                       transpose(found[v.x], kHeadsInside), found.operand(behind, 3),
-                                      options_of(found.node(behind)), found.operand(behind, 4));
+                                      options_of(found.node(behind)), found.operand(behind, 4),
+                                      found.operand(behind, 5));
                    }});
 }
 

@@ -200,6 +200,47 @@ TEST(FindAttention, WeightsThatAreNoNumbersMayBeMadeZero) {
   EXPECT_EQ(ops_after(find_attention, other.graph).count("attention"), 0u);
 }
 
+// As gpt-oss is written: the sinks of its heads are a last column of scores.
+TEST(FindAttention, ALastColumnThatGivesNothingIsASink) {
+  const auto source = [](const char* sink_shape, int64_t first, int64_t end) {
+    return text(R"(%0 = input @"q" : f32[b, 2, s, 4]
+%1 = input @"k" : f32[b, 2, t, 4]
+%2 = input @"v" : f32[b, 2, t, 4]
+%3 = input @"bias" : f32[b, 1, s, t]
+%4 = input @"sinks" : f32[)",
+                sink_shape, R"(]
+%5 = expand %4 shape=dims[b, 2, s, 1] : f32[b, 2, s, 1]
+%6 = matmul %0, %1 transpose_a=false transpose_b=true : f32[b, 2, s, t]
+%7 = constant value=f32[]{0.5} : f32[]
+%8 = mul %6, %7 : f32[b, 2, s, t]
+%9 = add %8, %3 : f32[b, 2, s, t]
+%10 = concat %9, %5 axis=-1 : f32[b, 2, s, 1 + t]
+%11 = reduce_max %10 axes=[-1] keep=true : f32[b, 2, s, 1]
+%12 = sub %10, %11 : f32[b, 2, s, 1 + t]
+%13 = softmax %12 axis=-1 : f32[b, 2, s, 1 + t]
+%14 = slice %13 axes=[-1] ends=[)",
+                end, R"(] starts=[)", first, R"(] steps=[1] : f32[b, 2, s, t]
+%15 = matmul %14, %2 transpose_a=false transpose_b=false : f32[b, 2, s, 4]
+output "y" %15
+)");
+  };
+  EXPECT_EQ(after_pass(find_attention, source("1, 2, 1, 1", 0, -1)),
+            R"(%0 = input @"q" : f32[b, 2, s, 4]
+%1 = input @"k" : f32[b, 2, t, 4]
+%2 = input @"v" : f32[b, 2, t, 4]
+%3 = input @"bias" : f32[b, 1, s, t]
+%4 = input @"sinks" : f32[1, 2, 1, 1]
+%5 = reshape %4 allowzero=false shape=dims[2] : f32[2]
+%6 = attention %0, %1, %2, %3, _, %5 causal=false empty_row="nan" heads=1 kv_heads=0 layout="bhsd" scale=0.5 softcap=0.0 window=-1 : f32[b, 2, s, 4]
+output "y" %6
+)");
+  const std::string rows = after_pass(find_attention, source("1, 2, s, 1", 0, -1)),
+                    other =
+                        after_pass(find_attention, source("1, 2, 1, 1", 1, 9223372036854775807));
+  EXPECT_EQ(rows.find("attention"), std::string::npos) << "a number for each row is no sink";
+  EXPECT_EQ(other.find("attention"), std::string::npos) << "the first key is cut off, not the sink";
+}
+
 TEST(FindAttention, AMaskMayBeMultiplied) {
   Layer layer;
   const Value seen = cast(layer.graph.input("mask", boolean({4, 6})), DType::f32);

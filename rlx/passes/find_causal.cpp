@@ -181,8 +181,10 @@ Value attention_with(const Plan& plan, const RewriteSite& site) {
   attrs.set("causal", plan.causal);
   attrs.set("window", plan.window);
   Values inputs(site.inputs.begin(), site.inputs.begin() + 3);
-  if (bias || mask) inputs.push_back(bias ? bias : mask);
-  if (bias && mask) inputs.push_back(mask);
+  const Value sink = site.inputs.size() > 5 ? site.inputs[5] : Value{};
+  if (bias || mask || sink) inputs.push_back(bias ? bias : mask);
+  if ((bias && mask) || sink) inputs.push_back(bias ? mask : Value{});
+  if (sink) inputs.push_back(sink);
   return site.to.add(site.node.op, inputs, attrs, site.node.name);
 }
 

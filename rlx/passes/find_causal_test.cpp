@@ -181,6 +181,17 @@ TEST(FindCausal, AFiniteNumberBesideAnotherMaskStays) {
   layer.expect_none(layer.attended(triangle + layer.graph.input("bias", f32({"b", 1, 1, "s"}))));
 }
 
+TEST(FindCausal, ASinkStays) {
+  for (const bool beside_bias : {false, true}) {
+    Layer layer;
+    Value mask = trilu(expand(layer.number(-kInfinity), Dims{"s", "s"}), true, 1);
+    if (beside_bias) mask = mask + layer.graph.input("bias", f32({"b", 1, 1, "s"}));
+    const Value sink = layer.graph.input("sink", f32({2}));
+    layer.expect_flag(attention(layer.q, layer.k, layer.k, mask, {.empty_row = "nan"}, {}, sink),
+                      OpNames("attention"));
+  }
+}
+
 TEST(FindCausal, ANumberThatScoresMayReachIsNoMask) {
   Layer layer;
   layer.expect_none(layer.attended(trilu(expand(layer.number(-10000), Dims{"s", "s"}), true, 1)));

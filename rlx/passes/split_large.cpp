@@ -101,7 +101,8 @@ Cuts attended(const Node& node) {
     return at < 0 || node.inputs[i].shape()[size_t(at)].is(1) ? kWhole : at;
   };
   const auto cut = [&](int axis, int others, int score) {
-    return Cut{axis, {axis, others, others, of_scores(3, score), of_scores(4, score)}};
+    const int of_sink = score == 1 ? 0 : kWhole;
+    return Cut{axis, {axis, others, others, of_scores(3, score), of_scores(4, score), of_sink}};
   };
   Cuts cuts{cut(0, 0, 0)};
   if (rank_of(node.inputs[0]) != 4) return cuts;

@@ -63,7 +63,8 @@ Start start_of(const AttentionHead& h, Range queries, float* scratch, int64_t ro
   return {scratch, same ? 0 : row};
 }
 
-// scores[0 .. count) become e^(score - highest), and their sum is given; 0 where none is seen.
+// scores[0 .. count) become e^(score - highest), and their sum is given, with that of the sink; 0
+// where there is neither.
 float exponentials(const AttentionHead& h, float* scores, const float* start, int64_t count) {
   F highest = set(-kInfinity);
   const F cap = set(h.softcap), inverse = set(h.softcap > 0 ? 1 / h.softcap : 0);
@@ -86,7 +87,7 @@ float exponentials(const AttentionHead& h, float* scores, const float* start, in
   }
   alignas(64) float lanes[kLanes];
   store(highest, lanes);
-  float top = -kInfinity;
+  float top = h.sink;
   for (const float lane : lanes) top = lane > top || lane != lane ? lane : top;
   if (top == -kInfinity) {
     std::fill(scores, scores + count, 0.0f);
@@ -98,7 +99,7 @@ float exponentials(const AttentionHead& h, float* scores, const float* start, in
     store_some(e, scores + i, count - i);
     total = total + e;
   }
-  return sum(total);
+  return sum(total) + (h.sink == -kInfinity ? 0 : std::exp(h.sink - top));
 }
 
 void scale_row(const float* x, float* y, int64_t count, float factor) {

@@ -1,6 +1,8 @@
 // softmax(scale q . k^T + bias) . v of one head, over the keys that are seen.
 #pragma once
 
+#include <limits>
+
 #include "rlx/vector/gemm.h"
 
 namespace rlx::vector {
@@ -22,7 +24,9 @@ struct AttentionHead {
   // window, none that is more than so many before it.
   bool is_causal = false;
   int64_t window = -1;  // -1: none
-  float empty = 0;      // what a query gets that sees no key
+  // One more score of every row, which gives no value; of minus infinity there is none.
+  float sink = -std::numeric_limits<float>::infinity();
+  float empty = 0;  // what a query gets that sees no key, without a sink
 
   Range seen_by(int64_t query) const {
     const int64_t position = query + keys - queries;

@@ -12,6 +12,7 @@ struct Case {
   bool bias = false, mask = false, is_causal = false;
   int64_t window = -1;
   float softcap = 0;
+  float sink = -INFINITY;
 };
 const Case kCases[] = {{1, 1, 1, 1},
                        {3, 17, 5, 7},
@@ -23,7 +24,10 @@ const Case kCases[] = {{1, 1, 1, 1},
                        {30, 30, 8, 100, false, false, false, 3},
                        {5, 255, 33, 17, true, false, false, -1, 2.0f},
                        {14, 70, 24, 24, true, true, true, 9, 1.5f},
-                       {2, 400, 8, 65}};
+                       {2, 400, 8, 65},
+                       {3, 17, 5, 7, false, false, true, -1, 0, 2.0f},
+                       {40, 25, 8, 8, false, false, true, -1, 0, -1.0f},
+                       {14, 70, 24, 24, true, true, true, 9, 1.5f, 5.0f}};
 
 struct Data {
   std::vector<float> q, k, v, bias, y;
@@ -56,6 +60,7 @@ struct Data {
     if (x.mask) head.mask = mask.data(), head.mask_row = row, head.mask_column = 1;
     head.is_causal = x.is_causal;
     head.window = x.window;
+    head.sink = x.sink;
     head.empty = 0;
   }
 };
@@ -63,7 +68,8 @@ struct Data {
 std::vector<double> row_of(const AttentionHead& h, int64_t query) {
   std::vector<double> scores, y(static_cast<size_t>(h.value_size));
   const Range seen = h.seen_by(query);
-  double highest = -INFINITY, total = 0;
+  const auto sink = static_cast<double>(h.sink);
+  double highest = sink;
   for (int64_t key = seen.begin; key < seen.end; ++key) {
     double s = 0;
     for (int64_t i = 0; i < h.size; ++i)
@@ -77,6 +83,7 @@ std::vector<double> row_of(const AttentionHead& h, int64_t query) {
     highest = std::max(highest, s);
   }
   if (highest == -INFINITY) return std::vector<double>(y.size(), static_cast<double>(h.empty));
+  double total = std::exp(sink - highest);
   for (double& s : scores) total += s = std::exp(s - highest);
   for (size_t key = 0; key < scores.size(); ++key)
     for (size_t i = 0; i < y.size() && scores[key] != 0; ++i)
@@ -131,6 +138,19 @@ TEST(VectorAttention, AQueryThatSeesNoKeyGetsWhatIsEmpty) {
       run(data.head, isa, form);
       expect_right(data.head);
       EXPECT_EQ(data.y[static_cast<size_t>(data.head.y_row)], -3);
+    }
+}
+
+TEST(VectorAttention, AQueryThatSeesNothingButTheSinkGetsZero) {
+  for (const Isa isa : isas())
+    for (const Form form : {Form::many, Form::few}) {
+      Data data({9, 20, 8, 8, false, true}, false);
+      std::fill(data.mask.begin() + 20, data.mask.begin() + 40, uint8_t{0});
+      data.head.empty = -3;
+      data.head.sink = 0.5f;
+      run(data.head, isa, form);
+      expect_right(data.head);
+      EXPECT_EQ(data.y[static_cast<size_t>(data.head.y_row)], 0);
     }
 }
 

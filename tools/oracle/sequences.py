@@ -43,7 +43,7 @@ def rnn(c, *inputs):
 
 
 @oracle('formula', 'attention')
-def attention(c, q, k, v, bias=None, mask=None):
+def attention(c, q, k, v, bias=None, mask=None, sink=None):
     packed = q.ndim == 3
     if packed:
         shared = c.kv_heads or c.heads
@@ -71,11 +71,16 @@ def attention(c, q, k, v, bias=None, mask=None):
         elif part is not None:
             scores = scores + part
     scores = np.where(seen, scores, -np.inf)
-    if keys == 0:
+    values = v
+    if sink is not None:  # one more key, of its own score and of no value
+        column = np.broadcast_to(sink[None, :, None, None], scores.shape[:3] + (1,))
+        scores = np.concatenate([scores, column], -1)
+        values = np.concatenate([v, np.zeros(v.shape[:2] + (1,) + v.shape[3:])], 2)
+    if scores.shape[-1] == 0:
         y = np.full(q.shape[:3] + v.shape[-1:], np.nan)
     else:
         shifted = np.exp(scores - scores.max(-1, keepdims=True))
-        y = np.matmul(shifted / shifted.sum(-1, keepdims=True), v)
+        y = np.matmul(shifted / shifted.sum(-1, keepdims=True), values)
     blind = np.all(scores == -np.inf, -1)[..., None]  # masked, by whatever
     y = np.where(blind, 0 if c.empty_row == 'zero' else np.nan, y)
     if heads_inside:

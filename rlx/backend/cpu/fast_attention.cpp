@@ -71,7 +71,8 @@ class AttentionKernel : public image::CallKernel {
     };
     const bool bool_bias = given(3).present && given(3).tensor.dtype() == DType::boolean;
     const Argument &bias = bool_bias ? none : given(3), &mask = bool_bias ? given(3) : given(4);
-    if (!is_f32(bias) || (bool_bias && given(4).present)) return false;
+    const Argument& sink = given(5);
+    if (!is_f32(bias) || !is_f32(sink) || (bool_bias && given(4).present)) return false;
     if (result.count() == 0) return true;
 
     std::optional<Argument> copies[3];
@@ -89,6 +90,8 @@ class AttentionKernel : public image::CallKernel {
     const auto* mask_data =
         mask.present ? reinterpret_cast<const uint8_t*>(bytes_of(mask)) : nullptr;
     const Broadcast bias_steps(bias), mask_steps(mask);
+    const float* sink_data = sink.present ? floats_of(sink) : nullptr;
+    const int64_t sink_step = sink.present ? Steps(sink)[0] : 0;
     float* y_data = result.mutable_data<float>().data();
     const double scale =
         options_.scale == 0 ? 1 / std::sqrt(static_cast<double>(qs.size)) : options_.scale;
@@ -119,6 +122,7 @@ class AttentionKernel : public image::CallKernel {
         h.bias_row = bias_steps.steps[2];
         h.bias_column = bias_steps.steps[3];
       }
+      if (sink_data) h.sink = sink_data[head * sink_step];
       if (mask_data) {
         h.mask = mask_data + mask_steps.at(batch, head);
         h.mask_row = mask_steps.steps[2];

@@ -13,7 +13,7 @@ struct AttentionOptions {
   double scale = 0;  // 0: 1 / sqrt(D)
   double softcap = 0;
 };
-// Operands are q, k, v, and perhaps a bias and a mask that broadcast to the scores.
+// Operands are q, k, v, and perhaps a bias and a mask that broadcast to the scores, and a sink.
 std::unique_ptr<image::CallKernel> attention_kernel(CpuEnginePtr engine, AttentionOptions options);
 
 }  // namespace rlx::detail

@@ -220,26 +220,11 @@ Value seen_keys(Site site, Value positions, Value places, int64_t window) {
   return unsqueeze(near, rank(near.type()) == 3 ? Ints{1} : Ints{0, 1});
 }
 
-// A last key that every query sees, with a score of its own for each head and nothing to give: it
-// takes its share of the softmax.
-struct Sink {
-  Value k, v, bias, mask;
-
-  Sink(Site site, const Parts& parts, Value added, Value seen) {
-    const auto one_more = [](Value x, int64_t axis) {
-      return pad(x, {Dim(0), Dim(1)}, "constant", 0, {axis});
-    };
-    k = one_more(parts.k, 1), v = one_more(parts.v, 1);
-    const Value last =
-        expand(site.scalar(DType::boolean, 1), {seen.shape()[0], 1, seen.shape()[2], 1});
-    mask = concat({seen, last}, 3);
-    const Value nothing = site.scalar(parts.q.dtype(), 0);
-    const Value score = site.has(11) ? reshape(site.in(11), {Dim(-1), 1, 1}) : nothing;
-    const Value is_last = equal(counting(k, k.shape()[1], DType::i32), extent(parts.k, 1));
-    bias = where(is_last, score, nothing);
-    if (added) bias = bias + one_more(added, -1);
-  }
-};
+// The score that each head has beside those of its keys; a smooth softmax has one of 0.
+Value sink_of(Site site, DType dtype, int64_t heads) {
+  if (site.has(11)) return site.in(11);
+  return site.flag("smooth_softmax") ? site.constant(Tensor(dtype, {heads})) : Value{};
+}
 
 Items group_query_attention(Site site) {
   if (site.flag("qk_output")) site.fail_node("qk_output is not there");
@@ -269,19 +254,13 @@ Items group_query_attention(Site site) {
   options.scale = site.real("scale", 0);
   options.softcap = site.real("softcap", 0);
   const int64_t window = site.integer("local_window_size", -1);
-  const bool has_sink = site.has(11) || site.flag("smooth_softmax");
-  options.causal = !cache.places && !has_sink;
+  options.causal = !cache.places;
   options.window = options.causal && window > 0 ? window - 1 : -1;
   const Value places =
       cache.places ? cache.places : counting(parts.q, parts.k.shape()[1], DType::i32);
   const Value mask = options.causal ? Value{} : seen_keys(site, positions, places, window);
-  Value y;
-  if (has_sink) {
-    const Sink sink(site, parts, site.maybe(10), mask);
-    y = attention(parts.q, sink.k, sink.v, sink.bias, options, sink.mask);
-  } else {
-    y = attention(parts.q, parts.k, parts.v, site.maybe(10), options, mask);
-  }
+  const Value sink = sink_of(site, parts.q.dtype(), heads);
+  const Value y = attention(parts.q, parts.k, parts.v, site.maybe(10), options, mask, sink);
   return {join_heads(y), swap_heads(parts.k), swap_heads(parts.v)};
 }
 

@@ -211,6 +211,24 @@ TEST(GroupQueryAttention, WithoutAPastTheKeysAreTheCache) {
             f32({"batch", 2, "seq", 4}));
 }
 
+// No mask is made for them, nor keys copied.
+TEST(GroupQueryAttention, SinksAreAttentionsOwn) {
+  const OneNode prompt = group_query({"batch", "seq", 16}, {"batch", 2, 0, 4});
+  OneNode told = prompt, smooth = prompt;
+  told.absent(4).known(Tensor::of(DType::f32, {4}, {1, 2, 3, 4}));
+  smooth.set("smooth_softmax", 1);
+  for (const OneNode& model : {told, smooth}) {
+    const rlx::Graph graph = import_model(model.model);
+    const auto found = std::find_if(graph.nodes().begin(), graph.nodes().end(),
+                                    [](const auto& node) { return node.op->name == "attention"; });
+    ASSERT_NE(found, graph.nodes().end());
+    EXPECT_TRUE(found->attrs.get<bool>("causal"));
+    ASSERT_EQ(found->inputs.size(), 6u);
+    EXPECT_EQ(found->inputs[5].type(), f32({4}));
+    EXPECT_FALSE(found->inputs[3].present() || found->inputs[4].present());
+  }
+}
+
 TEST(GroupQueryAttention, WhatIsNotThereIsNamed) {
   EXPECT_EQ(group_query({1, 1, 16}, {1, 2, 3, 4}).set("qk_output", 1).error(),
             "GroupQueryAttention: qk_output is not there");

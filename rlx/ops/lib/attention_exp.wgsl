@@ -13,10 +13,16 @@ fn exp_below(x: f32) -> f32 {
   return select(select(y, 0.0, x < -87.0), make_nan(x), is_nan(x));
 }
 
+// e^(sink - highest), where a row has seen nothing but the sink: 1, or 0 of minus infinity, which is none.
+fn first_total(sink: f32) -> f32 {
+  if (is_lowest(sink)) { return 0.0; }
+  return select(1.0, make_nan(sink), is_nan(sink) || is_inf(sink));
+}
+
 // A key of probability 0 adds nothing, whatever its value.
 fn weighted(p: f32, v: vec4<f32>) -> vec4<f32> { return select(p * v, vec4<f32>(), p == 0.0); }
 
-// The sums of a row over its total; a row that saw no key has neither.
+// The sums of a row over its total; a row that saw no key and has no sink has neither.
 fn divided(sums: vec4<f32>, total: f32, highest: f32) -> vec4<f32> {
   if (is_lowest(highest)) { return vec4<f32>(select(0.0, make_nan(0.0), EMPTY_ROW_IS_NAN)); }
   return sums / total;
