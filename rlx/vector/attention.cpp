@@ -244,7 +244,8 @@ void few(const AttentionHead& h, Range queries, float* scratch) {
 }
 
 Attention make() {
-  return {.packed_size = packed_size,
+  return {.together = kQueries,
+          .packed_size = packed_size,
           .pack = pack,
           .scratch_size = scratch_size,
           .many = many,

@@ -37,6 +37,8 @@ struct AttentionHead {
 };
 
 struct Attention {
+  // Queries that are taken together: parts of them for several threads begin at a multiple.
+  int64_t together;
   // Many queries: k and v are packed once for all heads that share them. False: v has a number that
   // is not finite, and 0 times it is not 0: then `few` must be taken.
   int64_t (*packed_size)(const AttentionHead& head);  // in floats

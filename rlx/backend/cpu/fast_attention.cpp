@@ -151,7 +151,8 @@ class AttentionKernel : public image::CallKernel {
     const int64_t splits = std::min<int64_t>(
         std::max<int64_t>(1, 2 * engine_->team.threads() / std::max<int64_t>(shares, 1)),
         std::max<int64_t>(1, qs.length / 64));
-    const int64_t part = (qs.length + splits - 1) / splits;
+    const int64_t blocks = (qs.length + code.together - 1) / code.together,
+                  part = (blocks + splits - 1) / splits * code.together;
     const vector::AttentionHead any = head_of(0, 0);
     constexpr int64_t kLine = 16;  // floats of a line of the cache
     const int64_t packed_size = (code.packed_size(any) + kLine - 1) / kLine * kLine;
