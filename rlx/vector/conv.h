@@ -94,7 +94,7 @@ enum class ConvWay { direct, depthwise, winograd, winograd_small };
 inline bool is_winograd(ConvWay way) {
   return way == ConvWay::winograd || way == ConvWay::winograd_small;
 }
-// Which one is expected to be the fastest, by sizes and steps alone.
-ConvWay conv_choice(const Conv& conv);
+// Which one is expected to be the fastest on this processor, by sizes and steps alone.
+ConvWay conv_choice(const Conv& conv, Isa isa);
 
 }  // namespace rlx::vector

@@ -6,7 +6,7 @@ namespace rlx::vector {
 namespace {
 
 // bench/conv_bench.cpp has what this rests on.
-ConvWay winograd_choice(const ConvSize& size) {
+ConvWay winograd_choice(const ConvSize& size, Isa isa) {
   constexpr int64_t kLeastChannels = 16;  // the transforms cost as much as they save below
   constexpr int64_t kCached = 8 << 20;    // bytes of weights that stay in a cache between runs
   // Pixels that make up for reading weights that do not, four times as many and twice.
@@ -17,16 +17,18 @@ ConvWay winograd_choice(const ConvSize& size) {
   };
   if (std::min(size.inputs, size.outputs) < kLeastChannels) return ConvWay::direct;
   if (is_wide(4) && (bytes <= kCached || pixels >= kPixelsPerRead)) return ConvWay::winograd;
-  if (is_wide(2) && bytes > kCached && pixels >= kPixelsPerSmallRead)
+  // Vectors of 512 bits have computed all products by the time that those weights are read.
+  const bool reads_longer = isa == Isa::avx512 && !computes_in_halves(isa);
+  if (!reads_longer && is_wide(2) && bytes > kCached && pixels >= kPixelsPerSmallRead)
     return ConvWay::winograd_small;
   return ConvWay::direct;
 }
 
 }  // namespace
 
-ConvWay conv_choice(const Conv& conv) {
+ConvWay conv_choice(const Conv& conv, Isa isa) {
   if (depthwise(Isa::baseline).accepts(conv)) return ConvWay::depthwise;
-  return winograd(Isa::baseline).accepts(conv) ? winograd_choice(conv.size) : ConvWay::direct;
+  return winograd(Isa::baseline).accepts(conv) ? winograd_choice(conv.size, isa) : ConvWay::direct;
 }
 
 }  // namespace rlx::vector

@@ -8,7 +8,8 @@ namespace {
 ConvWay choice(int64_t inputs, int64_t outputs, int64_t extent, int64_t window, int64_t stride = 1,
                int64_t groups = 1) {
   const Windows::Axis axis = same(extent, window, stride);
-  return conv_choice({.size = {1, {axis, axis}, groups, inputs, outputs}, .x_channel = 1});
+  return conv_choice({.size = {1, {axis, axis}, groups, inputs, outputs}, .x_channel = 1},
+                     Isa::avx2);
 }
 
 TEST(VectorConvChoice, WinogradServesWideWindowsOfThreeAtStrideOne) {

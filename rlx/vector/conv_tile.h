@@ -17,6 +17,8 @@ namespace rlx::vector::HWY_NAMESPACE {
 
 constexpr int kConvVectors = 3;    // of a panel, at most
 constexpr int64_t kConvLine = 16;  // floats of a line of the cache
+// Where a tap of a tile takes the time of more than its loads.
+constexpr bool kConvAsksMore = kRegisters == 32;
 // As many sums as leave registers for a row of the panel and a factor.
 constexpr int conv_pixels(int vectors) {
   constexpr int sums = kRegisters == 32 ? 24 : 12;
@@ -51,8 +53,9 @@ struct ConvTile {
   int64_t channels = 0;                                 // that there are
   float low = -std::numeric_limits<float>::infinity();  // that the sums are cut to
   float high = std::numeric_limits<float>::infinity();
-  // A line of it is asked for with each tap: weights that are read next come from afar.
+  // Lines of it are asked for with each tap: weights that are read next come from afar.
   const float* next = nullptr;
+  int64_t next_lines = 1;
 };
 
 // A table of offsets at the beginning of a scratch, and the floats it takes.
@@ -63,22 +66,38 @@ inline int64_t* conv_offsets(float* scratch) {
 constexpr int64_t conv_offsets_size(int64_t inner) { return 2 * inner + 1; }
 
 template <int pixels, int vectors>
+HWY_INLINE void ask_for(const float* from, int64_t pixel) {
+#pragma GCC unroll 16
+  for (int p = 0; p < pixels; ++p, from += pixel)
+#pragma GCC unroll 4
+    for (int v = 0; v < vectors; ++v) __builtin_prefetch(from + v * kLanes);
+}
+
+template <int pixels, int vectors>
 HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
   F sums[pixels][vectors];
 #pragma GCC unroll 16
   for (int p = 0; p < pixels; ++p)
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) sums[p][v] = set(0.0f);
+  // Few products are summed before the lines that the sums go to have come from a farther cache.
+  constexpr int64_t kFew = 64;
+  if (kConvAsksMore && t.inner <= kFew) ask_for<pixels, vectors>(t.y, t.y_pixel);
   const float *const first = t.x, *weights = t.weights;
   const int64_t x_pixel = t.x_pixel, *const end = t.offsets + t.inner;
   constexpr int kSecondCache = 2;
   const float* next = t.next ? t.next : weights;
-  const int64_t step = t.next ? kConvLine : 0;
+  [[maybe_unused]] const float* second = t.next && t.next_lines > 1 ? t.next + kConvLine : weights;
+  const int64_t step = t.next ? t.next_lines * kConvLine : 0;
 #pragma GCC unroll 1
   for (const int64_t* offset = t.offsets; offset != end; ++offset, weights += vectors * kLanes) {
     const float* const x = first + *offset;
     __builtin_prefetch(next, 0, kSecondCache);
     next += step;
+    if constexpr (kConvAsksMore) {
+      __builtin_prefetch(second, 0, kSecondCache);
+      second += step;
+    }
     F row[vectors];
 #pragma GCC unroll 4
     for (int v = 0; v < vectors; ++v) {
@@ -120,8 +139,8 @@ HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
 
 using RunConvTile = void (*)(const ConvTile& tile);
 template <int vectors, size_t... pixels>
-constexpr RunConvTile conv_tile_of(int64_t count, std::index_sequence<pixels...>) {
-  constexpr RunConvTile all[] = {run_conv_tile<static_cast<int>(pixels) + 1, vectors>...};
+RunConvTile conv_tile_of(int64_t count, std::index_sequence<pixels...>) {
+  static constexpr RunConvTile all[] = {run_conv_tile<static_cast<int>(pixels) + 1, vectors>...};
   return all[count - 1];
 }
 template <int vectors>
@@ -134,20 +153,32 @@ HWY_INLINE RunConvTile conv_tile(int64_t pixels, int64_t vectors) {
                         : conv_tile_of<3>(pixels);
 }
 
-// `count` pixels side by side: as few tiles as there can be, of about as many pixels each. They ask
-// for `lines` lines from tile.next on.
-HWY_INLINE void run_conv_pixels(ConvTile tile, int64_t vectors, int64_t count, int64_t lines = 0) {
-  const int64_t most = conv_pixels(static_cast<int>(vectors)), tiles = (count + most - 1) / most;
+// With each tap, where so many lines are asked for by so many taps.
+HWY_INLINE int64_t conv_next_lines(int64_t lines, int64_t taps) {
+  return kConvAsksMore && lines > taps ? 2 : 1;
+}
+
+// The fewest tiles that `count` pixels side by side take.
+HWY_INLINE int64_t conv_tiles(int64_t count, int64_t vectors) {
+  return divide_up(count, conv_pixels(static_cast<int>(vectors)));
+}
+
+// All of them, of about as many pixels each. They ask for `lines` lines from tile.next on; what is
+// left of those is returned.
+HWY_INLINE int64_t run_conv_pixels(ConvTile tile, int64_t vectors, int64_t count, int64_t lines) {
+  const int64_t tiles = conv_tiles(count, vectors);
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t pixels = count / tiles + (i < count % tiles ? 1 : 0);
     if (lines <= 0) tile.next = nullptr;
     conv_tile(pixels, vectors)(tile);
-    tile.next += tile.next ? tile.inner * kConvLine : 0;
-    lines -= tile.inner;
+    const int64_t asked = tile.inner * tile.next_lines;
+    tile.next += tile.next ? asked * kConvLine : 0;
+    lines -= asked;
     tile.x += pixels * tile.x_pixel;
     tile.y += pixels * tile.y_pixel;
     tile.start += tile.start ? pixels * tile.start_pixel : 0;
   }
+  return lines;
 }
 
 }  // namespace rlx::vector::HWY_NAMESPACE

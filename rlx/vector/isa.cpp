@@ -32,8 +32,10 @@ Isa best_isa() {
     return Isa::avx2;
   return Isa::avx512;
 }
+bool computes_in_halves(Isa isa) { return isa == Isa::avx512 && __builtin_cpu_is("amdfam19h"); }
 #else
 Isa best_isa() { return Isa::baseline; }
+bool computes_in_halves(Isa /*isa*/) { return false; }
 #endif
 
 const char* name_of(Isa isa) {

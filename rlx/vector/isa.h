@@ -7,6 +7,8 @@ enum class Isa { baseline, sse4, avx2, avx512 };  // in order: each processor ha
 
 // The best that this processor has and this build has code for.
 Isa best_isa();
+// Does this processor compute the widest vectors of an instruction set in two halves?
+bool computes_in_halves(Isa isa);
 const char* name_of(Isa isa);
 
 }  // namespace rlx::vector

@@ -36,7 +36,8 @@ struct CpuEngine {
   // 0 threads: one for each core.
   explicit CpuEngine(int threads, vector::Isa isa = vector::best_isa(),
                      std::shared_ptr<PackedWeights> weights = nullptr)
-      : team(threads),
+      : isa(isa),
+        team(threads),
         packed(weights ? std::move(weights) : std::make_shared<PackedWeights>()),
         elementwise(vector::elementwise(isa)),
         rows(vector::rows(isa)),
@@ -58,6 +59,7 @@ struct CpuEngine {
         pool(vector::pool(isa)),
         sequence(vector::sequence(isa)) {}
 
+  const vector::Isa isa;
   mutable vector::Team team;
   mutable WideMemory wide;
   const std::shared_ptr<PackedWeights> packed;

@@ -105,7 +105,7 @@ class PictureConvolution : public image::CallKernel {
         .low = limits.low,
         .high = limits.high,
     };
-    vector::ConvWay way = vector::conv_choice(conv);
+    vector::ConvWay way = vector::conv_choice(conv, engine_->isa);
     if (vector::is_winograd(way) && !options_.winograd) way = vector::ConvWay::direct;
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
     conv.weights = packed(w, conv.size, way);
