@@ -239,10 +239,10 @@ void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n
     tile.high = last ? conv.high : std::numeric_limits<float>::infinity();
     tile.weights = weights + at * vectors * kLanes;
     // Behind them lie those of the next part, or of the next panel.
-    const int64_t size = tile.inner * vectors * kLanes, all_lines = divide_up(size, kConvLine);
+    const int64_t size = tile.inner * vectors * kLanes;
     const int64_t tiles = rows.count() * conv_tiles(pixels.count(), vectors);
-    tile.next_lines = conv_next_lines(all_lines, tile.inner * tiles);
-    int64_t lines = all_lines;
+    tile.next_step = conv_next_step(size, tile.inner * tiles);
+    int64_t ahead = size;
     tile.x = under.x + group * inputs * under.channel;
     for (int64_t row = rows.begin; row < rows.end; ++row, tile.x += y.stride * under.row) {
       const int64_t pixel = (n * y.out + row) * x.out + pixels.begin;
@@ -253,8 +253,8 @@ void run_panel(const Conv& conv, const Walk& walk, const Under& under, int64_t n
         tile.start = conv.start ? conv.start + pixel * conv.start_pixel + channel : nullptr;
         tile.start_pixel = conv.start_pixel;
       }
-      tile.next = tile.weights + size + (all_lines - lines) * kConvLine;
-      lines = run_conv_pixels(tile, vectors, pixels.count(), lines);
+      tile.next = tile.weights + size + (size - ahead);
+      ahead = run_conv_pixels(tile, vectors, pixels.count(), ahead);
     }
   }
 }

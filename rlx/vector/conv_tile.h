@@ -53,9 +53,10 @@ struct ConvTile {
   int64_t channels = 0;                                 // that there are
   float low = -std::numeric_limits<float>::infinity();  // that the sums are cut to
   float high = std::numeric_limits<float>::infinity();
-  // Lines of it are asked for with each tap: weights that are read next come from afar.
+  // So much of it is asked for with each tap: weights that are read next come from afar, and all at
+  // once they would keep those waiting that are read now.
   const float* next = nullptr;
-  int64_t next_lines = 1;
+  int64_t next_step = kConvLine;
 };
 
 // A table of offsets at the beginning of a scratch, and the floats it takes.
@@ -87,8 +88,9 @@ HWY_NOINLINE void run_conv_tile(const ConvTile& t) {
   const int64_t x_pixel = t.x_pixel, *const end = t.offsets + t.inner;
   constexpr int kSecondCache = 2;
   const float* next = t.next ? t.next : weights;
-  [[maybe_unused]] const float* second = t.next && t.next_lines > 1 ? t.next + kConvLine : weights;
-  const int64_t step = t.next ? t.next_lines * kConvLine : 0;
+  [[maybe_unused]] const float* second =
+      t.next && t.next_step > kConvLine ? t.next + kConvLine : weights;
+  const int64_t step = t.next ? t.next_step : 0;
 #pragma GCC unroll 1
   for (const int64_t* offset = t.offsets; offset != end; ++offset, weights += vectors * kLanes) {
     const float* const x = first + *offset;
@@ -153,9 +155,10 @@ HWY_INLINE RunConvTile conv_tile(int64_t pixels, int64_t vectors) {
                         : conv_tile_of<3>(pixels);
 }
 
-// With each tap, where so many lines are asked for by so many taps.
-HWY_INLINE int64_t conv_next_lines(int64_t lines, int64_t taps) {
-  return kConvAsksMore && lines > taps ? 2 : 1;
+// With each of so many taps, where they are to ask for `floats` together.
+HWY_INLINE int64_t conv_next_step(int64_t floats, int64_t taps) {
+  if (floats <= taps * kConvLine) return taps > 0 ? divide_up(floats, taps) : 0;
+  return kConvAsksMore ? 2 * kConvLine : kConvLine;
 }
 
 // The fewest tiles that `count` pixels side by side take.
@@ -163,22 +166,22 @@ HWY_INLINE int64_t conv_tiles(int64_t count, int64_t vectors) {
   return divide_up(count, conv_pixels(static_cast<int>(vectors)));
 }
 
-// All of them, of about as many pixels each. They ask for `lines` lines from tile.next on; what is
+// All of them, of about as many pixels each. They ask for `ahead` floats from tile.next on; what is
 // left of those is returned.
-HWY_INLINE int64_t run_conv_pixels(ConvTile tile, int64_t vectors, int64_t count, int64_t lines) {
+HWY_INLINE int64_t run_conv_pixels(ConvTile tile, int64_t vectors, int64_t count, int64_t ahead) {
   const int64_t tiles = conv_tiles(count, vectors);
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t pixels = count / tiles + (i < count % tiles ? 1 : 0);
-    if (lines <= 0) tile.next = nullptr;
+    if (ahead <= 0) tile.next = nullptr;
     conv_tile(pixels, vectors)(tile);
-    const int64_t asked = tile.inner * tile.next_lines;
-    tile.next += tile.next ? asked * kConvLine : 0;
-    lines -= asked;
+    const int64_t asked = tile.inner * tile.next_step;
+    tile.next += tile.next ? asked : 0;
+    ahead -= asked;
     tile.x += pixels * tile.x_pixel;
     tile.y += pixels * tile.y_pixel;
     tile.start += tile.start ? pixels * tile.start_pixel : 0;
   }
-  return lines;
+  return ahead;
 }
 
 }  // namespace rlx::vector::HWY_NAMESPACE

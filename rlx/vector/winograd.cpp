@@ -375,18 +375,19 @@ void run(const Conv& conv, const ConvBlocks& b, int64_t index, float* all_scratc
         const float* next = panel + 1 < panels.end     ? weights(i, panel + 1)
                             : i + 1 < kProducts<Tiles> ? weights(i + 1, panels.begin)
                                                        : weights(0, panels.end);
-        const int64_t lines = divide_up(inputs * vectors * kLanes, kConvLine);
-        run_conv_pixels({.x = scratch + i * layout.in_step,
-                         .x_pixel = inputs,
-                         .offsets = offsets,
-                         .inner = inputs,
-                         .weights = weights(i, panel),
-                         .y = products + i * layout.out_step + channel(panel) - first,
-                         .y_pixel = held_width,
-                         .channels = vectors * kLanes,
-                         .next = next,
-                         .next_lines = conv_next_lines(lines, inputs * conv_tiles(block.tiles(), vectors))},
-                        vectors, block.tiles(), lines);
+        const int64_t ahead = inputs * vectors * kLanes;
+        run_conv_pixels(
+            {.x = scratch + i * layout.in_step,
+             .x_pixel = inputs,
+             .offsets = offsets,
+             .inner = inputs,
+             .weights = weights(i, panel),
+             .y = products + i * layout.out_step + channel(panel) - first,
+             .y_pixel = held_width,
+             .channels = vectors * kLanes,
+             .next = next,
+             .next_step = conv_next_step(ahead, inputs * conv_tiles(block.tiles(), vectors))},
+            vectors, block.tiles(), ahead);
       }
     write_tiles(conv, block, layout, products, held_width,
                 {first, std::min(first + held_width, all.channels)});
