@@ -370,7 +370,7 @@ class Lowering {
     }
     Call call{node.op->name, node.attrs, inputs, {}, reason};
     call.version = node.op->version;
-    call.may_fail = !node.op->elementwise;
+    call.may_fail = !node.op->elementwise && !node.op->never_fails;
     for (const Operand& result : results) {
       call.results.push_back(result.value);
       if (!result.contiguous()) call.stored = results;

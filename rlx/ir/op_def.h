@@ -185,6 +185,10 @@ struct OpDef {
   // element is read before it is written.
   std::vector<size_t> in_place = {};
 
+  // It fails for no elements of its operands: what a body makes of weights with it may be computed
+  // before it is known whether the body runs. So may elementwise ops.
+  bool never_fails = false;
+
   Accuracy accuracy = {};
   std::vector<Variants> variants = {};
 

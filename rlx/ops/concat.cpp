@@ -209,6 +209,7 @@ const OpDef& concat_op() {
       .lower = lower,
       .gradient = gradient,
       .symbolic = symbolic,
+      .never_fails = true,
       .onnx = "Concat",
   };
   return op;

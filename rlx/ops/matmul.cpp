@@ -151,6 +151,7 @@ const OpDef& matmul_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .never_fails = true,
       .variants = {{"matmul.variant", 2}},
       .onnx = "MatMul",
   };

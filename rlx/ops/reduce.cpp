@@ -191,6 +191,7 @@ OpDef reduction(const Kind& kind) {
       .reference = [kind](const ReferenceSite& site) { reference(kind, site); },
       .lower = [kind](const LowerSite& site) { return lower_reduction(site, kind.formula); },
       .gradient = kind.gradient,
+      .never_fails = true,
       .accuracy = kind.accuracy,
       .onnx = kind.onnx,
   };

@@ -159,6 +159,32 @@ TEST_P(Images, ABranchThatIsNotTakenStillHasItsValuesPrepared) {
                 1 + (taken == 1 ? 1 : -1) * std::exp(1), 1e-5);
 }
 
+// As exporters write weights whose parts another framework has in another order.
+TEST_P(Images, WeightsThatABranchPutsTogetherArePutTogetherOnce) {
+  const auto branch = [](double by) {
+    Graph body;
+    const Value x = body.input("x", f32({2, 4})), w = body.constant(ramp({64, 4}, by));
+    const Value parts = concat({slice(w, {32}, {64}, {0}), slice(w, {0}, {32}, {0})}, 0);
+    body.output("y", matmul(x, parts, false, true));
+    return body;
+  };
+  Graph graph;
+  const Value x = graph.input("x", f32({2, 4})), go = graph.input("go", boolean({}));
+  graph.output("y", if_else(go, {x}, branch(1), branch(2))[0]);
+  // The passes would make constants of so few elements.
+  const Program program =
+      compile(graph, {.device = device(), .disabled_passes = {"fold-constants"}});
+  const image::Image& image = detail::image_of(program);
+  EXPECT_EQ(working_steps(image), 2u);
+  EXPECT_FALSE(image.once.empty());
+  const auto first = [&](bool taken) {
+    return program.run({{"x", ramp({2, 4})}, {"go", Tensor::scalar(DType::boolean, taken)}})
+        .at("y")
+        .at(0);
+  };
+  EXPECT_NEAR(first(false), 2 * first(true), 1e-4 * std::fabs(first(true)));
+}
+
 // What several bodies write depends on which of them run, and how often.
 TEST_P(Images, ConstantsThatALoopStartsFromAreNotItsResult) {
   Graph body, graph;

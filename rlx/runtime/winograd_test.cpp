@@ -8,6 +8,7 @@
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/runtime/program.h"
+#include "rlx/vector/isa.h"
 
 namespace rlx {
 namespace {
@@ -94,7 +95,9 @@ TEST(Winograd, SmallPicturesOfManyChannelsTakeSmallerTiles) {
     return Ran{result.tensors.at("y"), report.packed_bytes / (kMany * kMany * 4)};
   };
   const Ran small = run(1), direct = run(0);
-  EXPECT_EQ(small.packed_bytes, 1 + 16);
+  const bool is_wide =
+      vector::best_isa() == vector::Isa::avx512 && !vector::computes_in_halves(vector::best_isa());
+  EXPECT_EQ(small.packed_bytes, 1 + (is_wide ? 9 : 16));  // the products there are done sooner
   EXPECT_EQ(direct.packed_bytes, 1 + 9);
   double most = 0, largest = 0;
   for (int64_t i = 0; i < small.y.count(); ++i) {
