@@ -128,7 +128,12 @@ ConvBlocks blocks(const Conv& conv, int threads) {
   const auto cut = [&](int64_t& blocks, int64_t most) {
     blocks = std::max(blocks, std::min(blocks * divide_up(wanted, b.count()), most));
   };
-  if (b.by_rows && !walk.copies) cut(b.pixel_blocks, divide_up(width, kLeastPixels));
+  if (b.by_rows && !walk.copies) {
+    // As many for each thread, so that its blocks begin where those of other layers do.
+    const int64_t most = divide_up(width, kLeastPixels),
+                  each = std::max<int64_t>(1, most / threads);
+    cut(b.pixel_blocks, b.row_blocks > 1 ? most : std::min(width, each * threads));
+  }
   cut(b.panel_blocks, all_panels);
   cut(b.row_blocks, height * walk.batch);
   b.row_blocks = b.row_blocks / walk.batch * walk.batch;

@@ -65,10 +65,13 @@ struct ConvBlocks {
     return {place / pixel_blocks, place % pixel_blocks, panel};
   }
 };
-// Small pictures have large weights: it is those that threads part among them.
+// Where weights are large beside the picture it is those that threads part among them. Else each
+// reads all weights, and what it made of its rows stays in its cache from layer to layer.
 inline bool parts_by_rows(const ConvSize& size) {
-  constexpr int64_t kLeastPixels = 128;
-  return size.windows.y.out * size.windows.x.out >= kLeastPixels;
+  constexpr int64_t kLeastPixels = 128, kFewPixels = 32, kFewWeights = 1 << 19;
+  const int64_t pixels = size.windows.y.out * size.windows.x.out;
+  return pixels >= kLeastPixels ||
+         (pixels >= kFewPixels && size.inner() * size.outputs <= kFewWeights);
 }
 
 struct ConvFunctions {

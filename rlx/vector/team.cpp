@@ -99,11 +99,16 @@ Shares::Shares(int64_t count, int members) : count_(count), shares_(std::clamp(m
 int64_t Shares::take(int member) {
   for (int i = 0; i < shares_; ++i) {
     const int share = (member + i) % shares_;
-    const int64_t end = part_at(share, shares_, count_).end;
-    std::atomic<int64_t>& next = next_[static_cast<size_t>(share)].number;
-    if (next.load(std::memory_order_relaxed) >= end) continue;
-    if (const int64_t number = next.fetch_add(1, std::memory_order_relaxed); number < end)
-      return number;
+    const Range all = part_at(share, shares_, count_);
+    Next& next = next_[static_cast<size_t>(share)];
+    const int64_t left = all.end - next.number.load(std::memory_order_relaxed);
+    if (left <= 0) continue;
+    if (i == 0)
+      next.begun.store(true, std::memory_order_relaxed);
+    else if (is_left_to_its_owner(next, left, all.count()))
+      continue;
+    const int64_t number = next.number.fetch_add(1, std::memory_order_relaxed);
+    if (number < all.end) return number;
   }
   return -1;
 }

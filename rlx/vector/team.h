@@ -33,7 +33,9 @@ class Barrier {
 };
 
 // Hands out the numbers below a count. Each member has a part of its own, the same for every count
-// that it divides, and takes it in order; then it takes what others have left.
+// that it divides, and takes it in order; then it takes what others have left. Of a member that is
+// at work it takes nothing where little is left: what is computed on another core than before moves
+// from cache to cache, here and in what follows, which costs more than a short wait.
 class Shares {
  public:
   Shares(int64_t count, int members);
@@ -44,7 +46,11 @@ class Shares {
   static constexpr int kMost = 32;  // shares; members beyond have one together
   struct alignas(64) Next {
     std::atomic<int64_t> number{0};
+    std::atomic<bool> begun{false};  // by its owner
   };
+  static bool is_left_to_its_owner(const Next& next, int64_t left, int64_t all) {
+    return next.begun.load(std::memory_order_relaxed) && left * 3 <= all;
+  }
   const int64_t count_;
   const int shares_;
   std::array<Next, kMost> next_;

@@ -40,6 +40,24 @@ TEST(TeamShares, AMemberTakesItsOwnPartAndThenWhatIsLeft) {
   EXPECT_EQ(shares.take(1), -1);
 }
 
+TEST(TeamShares, TheLastOfAMemberAtWorkIsLeftToIt) {
+  Shares shares(8, 2);
+  EXPECT_EQ(shares.take(1), 4);
+  for (int64_t i = 0; i < 4; ++i) EXPECT_EQ(shares.take(0), i);
+  EXPECT_EQ(shares.take(0), 5);  // the other is late: three of its four were left
+  EXPECT_EQ(shares.take(0), 6);
+  EXPECT_EQ(shares.take(0), -1);
+  EXPECT_EQ(shares.take(1), 7);
+  EXPECT_EQ(shares.take(1), -1);
+}
+
+TEST(TeamShares, AllOfAMemberThatNeverComesIsTaken) {
+  Shares shares(8, 2);
+  for (int64_t i = 0; i < 8; ++i) EXPECT_EQ(shares.take(0), i);
+  EXPECT_EQ(shares.take(0), -1);
+  EXPECT_EQ(shares.take(1), -1);
+}
+
 TEST(TeamThreads, EveryIndexIsVisitedExactlyOnce) {
   for (const int threads : {1, 2, 5}) {
     Team team(threads);
