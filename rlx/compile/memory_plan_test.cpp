@@ -6,6 +6,7 @@
 
 #include "rlx/compile/build_image.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/plan/slots.h"
 #include "rlx/testing.h"
 
 namespace rlx::detail {
@@ -140,6 +141,20 @@ TEST(MemoryPlan, AStateReadLaterIsNotUpdatedInPlace) {
   EXPECT_TRUE(faults(p).empty());
   const image::State& state = p.image.states[0];
   EXPECT_EQ(p.image.values[size_t(state.next)].place, state.next);
+}
+
+// Each next to the one it is made of, as layers of a picture are.
+TEST(MemoryPlan, ValuesOfManySizesHaveOneMiddleWhereMemoryAllows) {
+  const Stays stays = {{1600, 0, 1}, {1600, 1, 2}, {800, 2, 3},
+                       {4800, 3, 4}, {1200, 4, 5}, {640, 5, 6}};
+  const Slots slots = around_middles(stays, 64, 6600);
+  EXPECT_LE(slots.total(), 6600);
+  for (size_t i = 0; i < stays.size(); ++i) {
+    const int64_t middle = slots.offsets[i] + stays[i].bytes / 2,
+                  wanted = slots.bytes[size_t(slots.of[i])] / 2;
+    EXPECT_NEAR(double(middle), double(wanted), 64) << i;
+    EXPECT_EQ(slots.offsets[i] % 64, 0) << i;
+  }
 }
 
 TEST(PlanChecker, FindsALiveValueOverwritten) {

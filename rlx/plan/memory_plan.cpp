@@ -41,10 +41,11 @@ std::vector<Life> lives_of_places(const Image& image) {
   return lives;
 }
 
+constexpr int64_t kCacheLine = 64;
+
 // On the host any two values may lie in one slot. A device binds a buffer for reading or for
 // writing: what a step reads is not in the slot of what it writes.
 SideBySide rules_of(const Image& image, const std::vector<ValueId>& who) {
-  constexpr int64_t kCacheLine = 64;
   if (image.traits.on_host()) return {.alignment = kCacheLine, .kept_apart = {}};
   SideBySide rules{image.traits.storage_alignment, image.traits.max_buffer_bytes,
                    std::vector<std::vector<size_t>>(who.size())};
@@ -104,6 +105,13 @@ MemoryPlan plan_memory(const Image& image, const image::Cells& cells) {
   };
   if (slots.total() > plan.live_bytes) keep_smaller(largest_first(stays));
   if (slots.total() > plan.live_bytes) keep_smaller(side_by_side(stays, rules_of(image, who)));
+  if (image.traits.on_host()) {
+    // What threads gain is worth a tenth more memory.
+    const int64_t most =
+        std::max(slots.total(), checked_add(plan.live_bytes, plan.live_bytes / 10));
+    if (Slots middles = around_middles(stays, kCacheLine, most); middles.total() <= most)
+      slots = std::move(middles);
+  }
   for (size_t i = 0; i < stays.size(); ++i) {
     plan.slot_of[size_t(who[i])] = slots.of[i];
     plan.offset_of[size_t(who[i])] = slots.offsets[i];

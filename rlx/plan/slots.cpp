@@ -126,4 +126,99 @@ Slots side_by_side(const Stays& stays, const SideBySide& options) {
   return slots;
 }
 
+namespace {
+
+// Places are counted from the middle, and are below 0 in front of it.
+struct Middle {
+  int64_t low = 0, high = 0;
+  std::vector<size_t> members = {};
+  int64_t growth(int64_t at, int64_t bytes) const {
+    return std::max(low - at, int64_t{0}) + std::max(checked_add(at, bytes) - high, int64_t{0});
+  }
+};
+
+int64_t round_up(int64_t bytes, int64_t alignment) {
+  return checked_add(bytes, alignment - 1) / alignment * alignment;
+}
+
+class AroundMiddles {
+ public:
+  AroundMiddles(const Stays& stays, std::vector<size_t> order, int64_t alignment,
+                int64_t most_bytes)
+      : stays_(stays),
+        order_(std::move(order)),
+        alignment_(alignment),
+        most_bytes_(most_bytes),
+        at_(stays.size()) {}
+
+  Slots slots() {
+    Slots slots = empty_slots(stays_.size());
+    for (const size_t i : order_) slots.of[i] = static_cast<int>(place(i));
+    for (const Middle& middle : middles_) slots.bytes.push_back(middle.high - middle.low);
+    for (size_t i = 0; i < stays_.size(); ++i)
+      slots.offsets[i] = at_[i] - middles_[size_t(slots.of[i])].low;
+    return slots;
+  }
+
+ private:
+  struct Place {
+    size_t slot = 0;
+    int64_t at = 0, growth = 0;
+  };
+
+  size_t place(size_t i) {
+    const int64_t bytes = round_up(stays_[i].bytes, alignment_);
+    const int64_t middle = -round_up(bytes / 2, alignment_);
+    Place best{middles_.size(), middle, bytes};  // a slot of its own
+    const auto offer = [&](size_t slot, int64_t at) {
+      const int64_t growth = middles_[slot].growth(at, bytes);
+      if (growth < best.growth && is_free(slot, i, at, bytes)) best = {slot, at, growth};
+    };
+    for (size_t slot = 0; slot < middles_.size(); ++slot) offer(slot, middle);
+    if (checked_add(total_, best.growth) > most_bytes_)
+      for (size_t slot = 0; slot < middles_.size(); ++slot)
+        for (const size_t other : middles_[slot].members) {
+          if (!alive_together(stays_[other], stays_[i])) continue;
+          offer(slot, at_[other] + round_up(stays_[other].bytes, alignment_));
+          offer(slot, at_[other] - bytes);
+        }
+    if (best.slot == middles_.size()) middles_.push_back({best.at, best.at, {}});
+    Middle& taken = middles_[best.slot];
+    taken.low = std::min(taken.low, best.at);
+    taken.high = std::max(taken.high, best.at + bytes);
+    taken.members.push_back(i);
+    at_[i] = best.at;
+    total_ = checked_add(total_, best.growth);
+    return best.slot;
+  }
+  bool is_free(size_t slot, size_t i, int64_t at, int64_t bytes) const {
+    const std::vector<size_t>& members = middles_[slot].members;
+    return std::none_of(members.begin(), members.end(), [&](size_t other) {
+      return alive_together(stays_[other], stays_[i]) && at_[other] < at + bytes &&
+             at < at_[other] + stays_[other].bytes;
+    });
+  }
+
+  const Stays& stays_;
+  const std::vector<size_t> order_;
+  const int64_t alignment_, most_bytes_;
+  std::vector<Middle> middles_;
+  std::vector<int64_t> at_;  // by stay
+  int64_t total_ = 0;
+};
+
+}  // namespace
+
+Slots around_middles(const Stays& stays, int64_t alignment, int64_t most_bytes) {
+  // Of values as large as each other the first or the last is placed first: neither is always
+  // better.
+  std::vector<size_t> order = by_size(stays), other = order;
+  std::stable_sort(other.begin(), other.end(), [&](size_t a, size_t b) {
+    return std::pair(stays[b].bytes, stays[b].first) < std::pair(stays[a].bytes, stays[a].first);
+  });
+  Slots slots = AroundMiddles(stays, std::move(order), alignment, most_bytes).slots();
+  if (slots.total() <= most_bytes) return slots;
+  return AroundMiddles(stays, std::move(other), alignment, most_bytes).slots();
+}
+
 }  // namespace rlx::detail
