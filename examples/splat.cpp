@@ -71,8 +71,9 @@ void draw(const std::string& file, const std::string& out, int frames) {
   std::array<double, 3> low{}, high{}, middle{};
   for (size_t i = 0; i < 3; ++i) {  // of most of it: a few strays would be all one sees
     std::vector<float> along;
-    for (size_t n = 0; n < size_t(scene.count); ++n) along.push_back(scene.position[3 * n + i]);
-    if (along.empty()) continue;
+    for (size_t n = 0; n < size_t(scene.count); ++n)
+      if (const float at = scene.position[3 * n + i]; std::isfinite(at)) along.push_back(at);
+    if (along.empty()) splat_files::refuse(file, "it has no Gaussian that is anywhere");
     std::sort(along.begin(), along.end());
     low[i] = along[along.size() / 50], high[i] = along[along.size() - 1 - along.size() / 50];
     middle[i] = (low[i] + high[i]) / 2;
