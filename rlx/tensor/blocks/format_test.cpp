@@ -37,6 +37,12 @@ Tensor floats(int64_t rows, int64_t k) {
   return values;
 }
 
+Tensor scaled(const Tensor& values, float scale) {
+  Tensor result = values.copy();
+  for (float& x : result.mutable_data<float>()) x *= scale;
+  return result;
+}
+
 double relative_error(const Tensor& got, const Tensor& want) {
   double off = 0, all = 0;
   for (int64_t i = 0; i < want.count(); ++i) {
@@ -186,6 +192,33 @@ TEST(BlockFormat, RoundTripsLoseWhatIsKnown) {
     EXPECT_LT(error, most.at(format.name)) << format.name;
     EXPECT_GT(error, most.at(format.name) / 2.5) << format.name << ": the bound says nothing";
   }
+}
+
+// The deviation that weights of large models have. Some formats have no scale that reaches so far
+// down: they need one of the tensor.
+TEST(BlockFormat, SmallWeightsLoseNoMoreThanOthers) {
+  const Tensor values = floats(16, 512), small = scaled(values, 0.02F);
+  for (const BlockFormat& format : block_formats()) {
+    const float scale = tensor_scale(small, format);
+    EXPECT_EQ(scale == 1, format.largest == 0) << format.name;
+    const Tensor bytes = encode_blocks(scaled(small, 1 / scale), format);
+    const double error = relative_error(scaled(decode_blocks(bytes, format), scale), small),
+                 known =
+                     relative_error(decode_blocks(encode_blocks(values, format), format), values);
+    EXPECT_LT(error, 1.05 * known) << format.name;
+  }
+}
+
+TEST(BlockFormat, AScaleOfATensorIsForFiniteNumbers) {
+  const BlockFormat nvfp4 = block_format("nvfp4");
+  const auto scale_of = [&](std::initializer_list<double> values) {
+    return tensor_scale(Tensor::of(DType::f32, {static_cast<int64_t>(values.size())}, values),
+                        nvfp4);
+  };
+  EXPECT_EQ(scale_of({1, -2688, INFINITY, NAN}), 1);
+  EXPECT_EQ(scale_of({0.5, -1344}), 0.5F);
+  EXPECT_EQ(scale_of({0, -0.0}), 1);
+  EXPECT_GT(scale_of({1e-40}), 0);
 }
 
 TEST(BlockFormat, ZerosStayZeros) {
