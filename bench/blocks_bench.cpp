@@ -2,7 +2,7 @@
 // the same threads, taking turns, so that what else the machine does falls on both alike. Weights
 // are beyond the last cache and go by in parts; the best time of each part counts, so that a pause
 // of the process does not.
-//   rlx_blocks_bench [FORMAT,.. [THREADS [KIB]]]   only these; weights of 64 MiB unless told
+//   rlx_blocks_bench [FORMAT,.. [THREADS [KIB]]]   only these, or ''; weights of 64 MiB unless told
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -124,8 +124,8 @@ void compare(const BlockFormat& format, Team& team, int64_t bytes_of_w) {
 
 int main(int argc, char** argv) {
   rlx::vector::Team team(argc > 2 ? std::stoi(argv[2]) : 0);
-  const std::string names = argc > 1 ? "," + std::string(argv[1]) + "," : "";
+  const std::string names = argc > 1 && *argv[1] ? "," + std::string(argv[1]) + "," : "";
   for (const rlx::BlockFormat& format : rlx::block_formats())
-    if (argc < 2 || names.find("," + std::string(format.name) + ",") != std::string::npos)
+    if (names.empty() || names.find("," + std::string(format.name) + ",") != std::string::npos)
       rlx::vector::compare(format, team, int64_t{argc > 3 ? std::stoi(argv[3]) : 65536} << 10);
 }

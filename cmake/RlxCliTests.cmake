@@ -30,7 +30,8 @@ if(TARGET example_splat)
   set_tests_properties(cli.splat-files PROPERTIES LABELS examples TIMEOUT 300)
   add_test(NAME cli.pictures
     COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/pictures.sh
-            $<TARGET_FILE:example_spectrum> $<TARGET_FILE:example_splat> ${PROJECT_SOURCE_DIR})
+            $<TARGET_FILE:example_spectrum> $<TARGET_FILE:example_splat> $<TARGET_FILE:example_neighbours>
+            ${PROJECT_SOURCE_DIR})
   set_tests_properties(cli.pictures PROPERTIES LABELS examples TIMEOUT 300)
 endif()
 

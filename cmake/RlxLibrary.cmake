@@ -119,7 +119,8 @@ endfunction()
 
 # Builds every *_test.cpp, each next to what it tests, into one program.
 function(rlx_tests)
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/rlx/*_test.cpp)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/rlx/*_test.cpp ${PROJECT_SOURCE_DIR}/examples/*_test.cpp)
   if(RLX_TEST_SOURCES)  # a preset that looks at a few of them only
     list(FILTER sources INCLUDE REGEX "${RLX_TEST_SOURCES}")
   endif()

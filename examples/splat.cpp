@@ -1,8 +1,10 @@
 // Draws scenes of Gaussians, and fits one to pictures.
 //   splat SCENE OUT [FRAMES]   draws a scene (.ply, .spz, .splat) from a circle of cameras:
 //                              OUT-0.png, OUT-1.png ..
-//   splat --fit OUT [STEPS]    draws a scene of its own from a few cameras, finds it from noise
-//                              by gradients, and prints how near its pictures are as it goes
+//   splat --fit FOLDER OUT [STEPS [COUNT]]   finds COUNT Gaussians from noise, by gradients, that
+//                              give the pictures of FOLDER (views.h says what is in it), prints how
+//                              near they are as it goes, and draws the last: OUT-fitted.png
+//   splat --scene FOLDER       makes such a folder of a scene of its own
 
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +14,7 @@
 #include "devices.h"
 #include "picture.h"
 #include "splat_files.h"
+#include "views.h"
 
 using namespace rlx;
 
@@ -20,12 +23,23 @@ namespace {
 constexpr double kPi = 3.14159265358979;
 const char* const kParameters[] = {"position", "log_scale", "rotation", "opacity", "colour"};
 
-Tensor camera_at(double angle, const std::array<double, 3>& target, double distance, double up) {
-  return Tensor::of(DType::f32, {12},
-                    {target[0] + distance * std::sin(angle), target[1] + 0.25 * distance * up,
-                     target[2] + distance * std::cos(angle), target[0], target[1], target[2], 0, up,
-                     0, 0.8, 0.01 * distance, 10 * distance});
+using Camera = std::array<double, 12>;
+
+Camera camera_at(double angle, const std::array<double, 3>& target, double distance, double up) {
+  return {target[0] + distance * std::sin(angle),
+          target[1] + 0.25 * distance * up,
+          target[2] + distance * std::cos(angle),
+          target[0],
+          target[1],
+          target[2],
+          0,
+          up,
+          0,
+          0.8,
+          0.01 * distance,
+          10 * distance};
 }
+Tensor tensor_of(const Camera& camera) { return Tensor::of(DType::f32, {12}, camera); }
 
 Picture picture_of(const Tensor& drawn) {
   Picture picture{static_cast<int>(drawn.shape()[1]), static_cast<int>(drawn.shape()[0]), {}};
@@ -71,8 +85,9 @@ void draw(const std::string& file, const std::string& out, int frames) {
   std::array<double, 3> low{}, high{}, middle{};
   for (size_t i = 0; i < 3; ++i) {  // of most of it: a few strays would be all one sees
     std::vector<float> along;
-    for (size_t n = 0; n < size_t(scene.count); ++n) along.push_back(scene.position[3 * n + i]);
-    if (along.empty()) continue;
+    for (size_t n = 0; n < size_t(scene.count); ++n)
+      if (const float at = scene.position[3 * n + i]; std::isfinite(at)) along.push_back(at);
+    if (along.empty()) splat_files::refuse(file, "it has no Gaussian that is anywhere");
     std::sort(along.begin(), along.end());
     low[i] = along[along.size() / 50], high[i] = along[along.size() - 1 - along.size() / 50];
     middle[i] = (low[i] + high[i]) / 2;
@@ -83,7 +98,7 @@ void draw(const std::string& file, const std::string& out, int frames) {
   std::cout << scene.count << " Gaussians on " << program.device().name() << '\n';
   for (int i = 0; i < frames; ++i) {
     // Scenes from photographs have y pointing down.
-    const Tensor camera = camera_at(2 * kPi * i / frames, middle, 1.6 * size, -1);
+    const Tensor camera = tensor_of(camera_at(2 * kPi * i / frames, middle, 1.6 * size, -1));
     const std::string name = out + "-" + std::to_string(i) + ".png";
     save_picture(name.c_str(), picture_of(program.run({{"camera", camera}})["picture"]));
     std::cout << name << std::endl;
@@ -92,44 +107,91 @@ void draw(const std::string& file, const std::string& out, int frames) {
 
 // ---- Fitting ----
 
-TensorMap random_scene(int64_t count, unsigned seed, bool is_start) {
-  std::mt19937 random(seed);
-  const auto fill = [&](const Shape& shape, float low, float high) {
+class Noise {
+ public:
+  explicit Noise(unsigned seed) : random_(seed) {}
+  Tensor operator()(const Shape& shape, double low, double high) {
     Tensor tensor(DType::f32, shape);
     for (float& value : tensor.mutable_data<float>())
-      value = low + (high - low) * static_cast<float>(random() >> 8) / 16777216.0f;
+      value =
+          static_cast<float>(low + (high - low) * static_cast<double>(random_() >> 8) / 16777216);
     return tensor;
-  };
-  return {
-      {"position", fill({count, 3}, -1, 1)},
-      {"log_scale", is_start ? fill({count, 3}, -1.8f, -1.4f) : fill({count, 3}, -2.2f, -1)},
-      {"rotation", fill({count, 4}, -1, 1)},
-      {"opacity", is_start ? fill({count}, -1, 0) : fill({count}, 0.5f, 3)},
-      {"colour", is_start ? fill({count, 1, 3}, -0.2f, 0.2f) : fill({count, 1, 3}, -1.7f, 1.7f)}};
+  }
+
+ private:
+  std::mt19937 random_;
+};
+
+void make_scene(const std::string& folder) {
+  constexpr int64_t kCount = 40;
+  constexpr int kViews = 8;
+  Noise noise(1);
+  const TensorMap scene = {{"position", noise({kCount, 3}, -1, 1)},
+                           {"log_scale", noise({kCount, 3}, -2.2, -1)},
+                           {"rotation", noise({kCount, 4}, -1, 1)},
+                           {"opacity", noise({kCount}, 0.5, 3)},
+                           {"colour", noise({kCount, 1, 3}, -1.7, 1.7)}};
+  const Program program = drawer(scene, {.width = 96, .height = 96}, best_device());
+  std::vector<View> views;
+  for (int i = 0; i < kViews; ++i) {
+    View view{std::to_string(i) + ".png",
+              camera_at(2 * kPi * i / kViews, {0, 0, 0}, 4, i % 2 ? 1 : -1),
+              {}};
+    view.picture = picture_of(program.run({{"camera", tensor_of(view.camera)}})["picture"]);
+    views.push_back(std::move(view));
+  }
+  save_views(folder, views);
+}
+
+// Faint grey balls where the cameras look, so large that they can tell where they are.
+TensorMap start_of(const std::vector<View>& views, int64_t count) {
+  std::array<double, 3> middle{};
+  double distance = 0;
+  for (const View& view : views) {
+    double squares = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      middle[i] += view.camera[3 + i] / static_cast<double>(views.size());
+      squares += std::pow(view.camera[i] - view.camera[3 + i], 2);
+    }
+    distance += std::sqrt(squares) / static_cast<double>(views.size());
+  }
+  Noise noise(2);
+  const double size = distance / 4, larger = std::log(size);
+  Tensor position = noise({count, 3}, -size, size);
+  for (int64_t i = 0; i < position.count(); ++i)
+    position.set(i, position.at(i) + middle[static_cast<size_t>(i % 3)]);
+  return {{"position", position},
+          {"log_scale", noise({count, 3}, larger - 1.8, larger - 1.4)},
+          {"rotation", noise({count, 4}, -1, 1)},
+          {"opacity", noise({count}, -1, 0)},
+          {"colour", noise({count, 1, 3}, -0.2, 0.2)}};
+}
+
+Tensor tensor_of(const Picture& picture) {
+  Tensor tensor(DType::f32, {picture.height, picture.width, 3});
+  for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, picture.rgb[size_t(i)] / 255.0);
+  return tensor;
 }
 
 double decibels(double squares) { return -10 * std::log10(squares); }
 
-void fit(const std::string& out, int steps) {
-  const SplatOptions options{.width = 96, .height = 96};
-  const Device device = best_device();
-  constexpr int kViews = 8;
+void fit(const std::string& folder, const std::string& out, int steps, int64_t count) {
+  const std::vector<View> views = load_views(folder);
+  const auto view_count = static_cast<int>(views.size());
+  const SplatOptions options{.width = views[0].picture.width, .height = views[0].picture.height};
   std::vector<Tensor> cameras, wanted;
-  const Program truth = drawer(random_scene(40, 1, false), options, device);
-  for (int i = 0; i < kViews; ++i) {
-    cameras.push_back(camera_at(2 * kPi * i / kViews, {0, 0, 0}, 4, i % 2 ? 1 : -1));
-    wanted.push_back(truth.run({{"camera", cameras.back()}})["picture"]);
-  }
+  for (const View& view : views)
+    cameras.push_back(tensor_of(view.camera)), wanted.push_back(tensor_of(view.picture));
 
   // Parameters and Adam's averages are states: a step changes them where they are.
   Graph graph;
-  const TensorMap start = random_scene(120, 2, true);
+  const TensorMap start = start_of(views, count);
   std::vector<Value> parameters;
   for (const char* name : kParameters) parameters.push_back(graph.state(name, start.at(name)));
   const Value camera = graph.input("camera", f32({12}));
   const Value picture = gaussian_splat(scene_of(parameters), camera, white(graph), options);
   const Value colours = slice(picture, {0}, {3}, {2});
-  const Value target = slice(graph.input("wanted", picture.type()), {0}, {3}, {2});
+  const Value target = graph.input("wanted", colours.type());
   const Value loss = mean((colours - target) * (colours - target));
   graph.output("loss", loss), graph.output("picture", picture);
   const Value rate = graph.input("rate", f32({})), step = graph.input("step", f32({}));
@@ -147,25 +209,23 @@ void fit(const std::string& out, int steps) {
     graph.update(first, m), graph.update(second, v);
     graph.update(parameters[i], parameters[i] - along * rate * number(speeds[i]));
   }
-  const Program program = compile(graph, {.device = device});
+  const Program program = compile(graph, {.device = best_device()});
 
   double squares = 0;
   for (int i = 0; i < steps; ++i) {
-    const auto view = size_t(i % kViews);
+    const auto view = size_t(i % view_count);
     const double slowing = std::pow(0.05, static_cast<double>(i) / steps);
     const TensorMap results = program.run({{"camera", cameras[view]},
                                            {"wanted", wanted[view]},
                                            {"rate", Tensor::scalar(DType::f32, 0.03 * slowing)},
                                            {"step", Tensor::scalar(DType::f32, i + 1)}});
-    squares += results.at("loss").at(0) / kViews;
-    if (view + 1 != kViews) continue;
-    if ((i / kViews) % std::max(1, steps / kViews / 10) == 0 || i + kViews >= steps)
+    squares += results.at("loss").at(0) / view_count;
+    if (view + 1 != views.size()) continue;
+    const bool is_last = i + view_count >= steps;
+    if ((i / view_count) % std::max(1, steps / view_count / 10) == 0 || is_last)
       std::cout << "step " << i + 1 << ": PSNR " << decibels(squares) << " dB" << std::endl;
     squares = 0;
-    if (i + kViews >= steps) {
-      save_picture((out + "-fitted.png").c_str(), picture_of(results.at("picture")));
-      save_picture((out + "-wanted.png").c_str(), picture_of(wanted[view]));
-    }
+    if (is_last) save_picture((out + "-fitted.png").c_str(), picture_of(results.at("picture")));
   }
 }
 
@@ -174,15 +234,23 @@ void fit(const std::string& out, int steps) {
 int main(int count, char** arguments) {
   try {
     const std::string first = count > 1 ? arguments[1] : "";
-    if (count < 3) {
-      std::cerr << "usage: splat SCENE OUT [FRAMES]\n       splat --fit OUT [STEPS]\n";
+    const bool fits = first == "--fit", makes = first == "--scene";
+    if (count < (fits ? 4 : 3)) {
+      std::cerr << "usage: splat SCENE OUT [FRAMES]\n"
+                   "       splat --fit FOLDER OUT [STEPS [COUNT]]\n"
+                   "       splat --scene FOLDER\n";
       return 2;
     }
-    const int number = count > 3 ? std::atoi(arguments[3]) : 0;
-    if (first == "--fit")
-      fit(arguments[2], number > 0 ? number : 400);
+    const auto number = [&](int i, int otherwise) {
+      const int given = count > i ? std::atoi(arguments[i]) : 0;
+      return given > 0 ? given : otherwise;
+    };
+    if (fits)
+      fit(arguments[2], arguments[3], number(4, 400), number(5, 120));
+    else if (makes)
+      make_scene(arguments[2]);
     else
-      draw(first, arguments[2], number > 0 ? number : 4);
+      draw(first, arguments[2], number(3, 4));
   } catch (const std::exception& error) {
     std::cerr << "splat: " << error.what() << '\n';
     return 1;

@@ -155,8 +155,9 @@ void quantise_command(const QuantiseFlags& flags, Context& context) {
   const std::string tensors = save_rlx(made, flags.to);
   files.check_unchanged();
 
-  Table table{{"layer", "bytes", "as", "bytes", "weights off by", "results off by", "kept in f32"},
-              "lrlrrr"};
+  Table table{
+      {"layer", "bytes", "as", "bytes", "weights off by", "results off by", "kept as floats"},
+      "lrlrrr"};
   int64_t before = 0, after = 0;
   for (const Layer& layer : layers) {
     const bool kept = !layer.kept.empty();

@@ -10,6 +10,7 @@
 namespace rlx {
 const OpDef& conv_integer_op();
 const OpDef& quantise_op();
+const OpDef& quantised_gather_op();
 const OpDef& dequantise_op();
 }  // namespace rlx
 
@@ -20,13 +21,14 @@ enum class Kind { none, product, grouped, table, convolution, transposed_convolu
 
 const Tensor* floats_in_file(const Value& value, size_t rank) {
   const Tensor* w = tensor_of(value.producer());
-  return w && w->dtype() == DType::f32 && w->shape().size() == rank ? w : nullptr;
+  return w && is_float(w->dtype()) && w->shape().size() == rank ? w : nullptr;
 }
 
 Kind kind_of(const Node& node) {
   const std::string& op = node.op->name;
   const auto has_floats = [&](size_t operand) {
-    return node.inputs[operand].dtype() == DType::f32;
+    const DType dtype = node.inputs[operand].dtype();
+    return dtype == DType::f32 || dtype == DType::f16 || dtype == DType::bf16;
   };
   if (op == "linear" || op == "matmul") {
     if (op == "matmul" && node.attrs.get<bool>("transpose_a")) return Kind::none;
@@ -37,8 +39,10 @@ Kind kind_of(const Node& node) {
   if (op == "grouped_matmul")
     return has_floats(0) && floats_in_file(node.inputs[1], 3) ? Kind::grouped : Kind::none;
   if (op == "gather")
-    return node.attrs.get<int64_t>("axis") == 0 && floats_in_file(node.inputs[0], 2) ? Kind::table
-                                                                                     : Kind::none;
+    return has_floats(0) && node.attrs.get<int64_t>("axis") == 0 &&
+                   floats_in_file(node.inputs[0], 2)
+               ? Kind::table
+               : Kind::none;
   if (op == "conv" || op == "conv_transpose") {
     if (!has_floats(0) || !floats_in_file(node.inputs[1], rank(node.inputs[1].type())))
       return Kind::none;
@@ -50,8 +54,18 @@ Kind kind_of(const Node& node) {
 bool is_by_channel(Kind kind) {
   return kind == Kind::convolution || kind == Kind::transposed_convolution;
 }
+const Tensor& weights_in_file(const Node& node, Kind kind) {
+  return *tensor_of(node.inputs[kind == Kind::table ? 0 : 1].producer());
+}
+// The same in f32, whatever the file has.
 Tensor weights_of(const Node& node, Kind kind) {
-  return tensor_of(node.inputs[kind == Kind::table ? 0 : 1].producer())->aligned();
+  const Tensor& w = weights_in_file(node, kind);
+  if (w.dtype() == DType::f32) return w.aligned();
+  Tensor wide(DType::f32, w.shape());
+  const std::span<float> data = wide.mutable_data<float>();
+  for (size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<float>(w.at(static_cast<int64_t>(i)));
+  return wide;
 }
 
 // [.., K, N] -> [.., N, K].
@@ -81,12 +95,23 @@ Tensor rows_of(const Node& node, Kind kind) {
       node.attrs.get<bool>(node.op->name == "linear" ? "transpose_w" : "transpose_b");
   return are_rows ? w : turned(w);
 }
-Tensor encoded(const Tensor& rows, const BlockFormat& format) {
-  const Shape& shape = rows.shape();
-  if (shape.size() == 2) return encode_blocks(rows, format);
-  const Tensor flat = encode_blocks(rows.reshaped({shape[0] * shape[1], shape[2]}), format);
-  return flat.reshaped({shape[0], shape[1], flat.shape()[1]});
+// Blocks, and what all that is computed with them is multiplied by.
+struct Encoded {
+  Tensor bytes;
+  float scale = 1;
+};
+Tensor scaled(const Tensor& values, float scale) {
+  if (scale == 1) return values;
+  Tensor result = values.copy();
+  for (float& value : result.mutable_data<float>()) value *= scale;
+  return result;
 }
+Encoded encoded(const Tensor& rows, const BlockFormat& format) {
+  const float scale = tensor_scale(rows, format);
+  return {encode_blocks(scaled(rows, 1 / scale), format), scale};
+}
+
+Value as(DType dtype, const Value& x) { return x.dtype() == dtype ? x : cast(x, dtype); }
 
 // Weights in bytes with a scale for each output channel; of a transposed convolution, for those of
 // a group.
@@ -136,12 +161,13 @@ Value beside(const RewriteSite& site, const char* what, const Tensor& tensor) {
 Value quantised_convolution(const RewriteSite& site, Kind kind, const Layer& layer) {
   const ByChannel w = by_channel(weights_of(site.node, kind), kind);
   const Value bytes = beside(site, "bytes", w.bytes);
+  const DType dtype = site.inputs[0].dtype();
   if (!layer.range) {
     Values inputs = site.inputs;
     Shape shape(w.bytes.shape().size(), 1);
     shape[static_cast<size_t>(w.axis)] = w.scales.count();
     const Value scales = beside(site, "scales", w.scales.reshaped(shape));
-    inputs[1] = bytes.apply(dequantise_op(), {bytes, scales});
+    inputs[1] = as(dtype, bytes.apply(dequantise_op(), {bytes, scales}));
     return site.to.add(site.node.op, inputs, site.attrs, site.node.name);
   }
   const InputRange range = *layer.range;
@@ -153,15 +179,16 @@ Value quantised_convolution(const RewriteSite& site, Kind kind, const Layer& lay
   for (const char* name : {"strides", "dilations", "pads"})
     windows.set(name, site.attrs.get<Ints>(name));
   windows.set("auto_pad", site.attrs.get<std::string>("auto_pad"));
-  const Value x = bytes.apply(quantise_op(), {site.inputs[0], scale, zero_point});
+  const Value x = bytes.apply(quantise_op(), {as(DType::f32, site.inputs[0]), scale, zero_point});
   const Value sums = bytes.apply(conv_integer_op(), {x, bytes, zero_point, Value()}, windows);
   Tensor scales(DType::f32, w.scales.shape());
   for (int64_t i = 0; i < scales.count(); ++i) scales.set(i, w.scales.at(i) * step);
   Dims shape(rank(sums.type()), Dim(1));
   shape[1] = Dim(scales.count());
   Value y = cast(sums, DType::f32) * reshape(beside(site, "scales", scales), shape);
-  if (site.inputs.size() > 2 && site.inputs[2].present()) y = y + reshape(site.inputs[2], shape);
-  return activated(site, y);
+  if (site.inputs.size() > 2 && site.inputs[2].present())
+    y = y + reshape(as(DType::f32, site.inputs[2]), shape);
+  return as(dtype, activated(site, y));
 }
 
 }  // namespace
@@ -194,7 +221,8 @@ std::vector<Layer> find_layers(const Graph& graph, const BlockFormat& format) {
     layer.node = n;
     layer.name = node.name.empty() ? text("node ", n) : node.name;
     const Tensor weights = weights_of(node, kind);
-    layer.bytes = layer.bytes_after = static_cast<int64_t>(weights.bytes().size());
+    layer.bytes = layer.bytes_after =
+        static_cast<int64_t>(weights_in_file(node, kind).bytes().size());
     if (!is_finite(weights)) {
       layer.kept = "a weight is infinite or no number";
     } else if (is_by_channel(kind)) {
@@ -210,12 +238,12 @@ std::vector<Layer> find_layers(const Graph& graph, const BlockFormat& format) {
         layer.kept = text(inner, kind == Kind::table ? " columns" : " inputs",
                           " are no multiple of ", format.elements);
       } else {
-        const Tensor flat = rows.reshaped({rows.count() / inner, inner});
-        const Tensor bytes = encode_blocks(flat, format), back = decode_blocks(bytes, format);
+        const Encoded w = encoded(rows, format);
+        const Tensor back = scaled(decode_blocks(w.bytes, format), w.scale);
         layer.form = std::string(format.name);
-        layer.bytes_after = static_cast<int64_t>(bytes.bytes().size());
-        const double all = square_sum(flat);
-        layer.weight_error = all > 0 ? std::sqrt(square_sum(flat, &back) / all) : 0;
+        layer.bytes_after = static_cast<int64_t>(w.bytes.bytes().size());
+        const double all = square_sum(rows);
+        layer.weight_error = all > 0 ? std::sqrt(square_sum(rows, &back) / all) : 0;
       }
     }
     layers.push_back(std::move(layer));
@@ -227,11 +255,19 @@ Value quantised(const RewriteSite& site, const Layer& layer, const BlockFormat& 
   const Kind kind = kind_of(site.node);
   if (is_by_channel(kind)) return quantised_convolution(site, kind, layer);
   const std::string name(format.name);
-  const Value w =
-      beside(site, text("in ", name).c_str(), encoded(rows_of(site.node, kind), format));
-  if (kind == Kind::table) return quantised_gather(w, site.inputs[1], name);
-  if (kind == Kind::grouped) return grouped_matmul(site.inputs[0], w, site.inputs[2], name);
-  Value y = quantised_matmul(site.inputs[0], w, name);
+  const Encoded blocks = encoded(rows_of(site.node, kind), format);
+  const Value w = beside(site, text("in ", name).c_str(), blocks.bytes);
+  // Before they are multiplied by it results are as much larger, more than f16 may hold.
+  const DType dtype = site.inputs[0].dtype(), inside = blocks.scale == 1 ? dtype : DType::f32;
+  const auto finished = [&](const Value& y) {
+    return blocks.scale == 1 ? y : as(dtype, y * scalar(y, blocks.scale));
+  };
+  if (kind == Kind::table)
+    return finished(
+        w.apply(quantised_gather_op(), {w, site.inputs[1]}, {{"format", name}, {"dtype", inside}}));
+  const Value x = as(inside, site.inputs[0]);
+  if (kind == Kind::grouped) return finished(grouped_matmul(x, w, site.inputs[2], name));
+  Value y = finished(quantised_matmul(x, w, name));
   if (site.node.op->name == "matmul") return y;
   if (site.inputs.size() > 2 && site.inputs[2].present()) y = y + site.inputs[2];
   return activated(site, y);

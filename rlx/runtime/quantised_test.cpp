@@ -49,6 +49,27 @@ TEST(QuantisedCalls, ProductsOfAnyFloatsTakeNoReference) {
       }
 }
 
+TEST(QuantisedCalls, BlocksOfAnySizeTakeNoReference) {
+  constexpr int64_t kBlock = 8192;
+  Tensor values(DType::f32, {7, kBlock});
+  for (int64_t i = 0; i < values.count(); ++i) values.set(i, static_cast<double>(i % 15 - 7));
+  const Tensor w = encode_blocks(values, block_format("int4_block", kBlock));
+  for (const int64_t rows : {1, 3, 20}) {
+    Graph graph;
+    const Tensor x = Tensor::of(DType::f32, {rows, kBlock},
+                                std::vector<double>(static_cast<size_t>(rows * kBlock), 1));
+    const Value in = graph.input("x", x.type());
+    graph.output("y", quantised_matmul(in, graph.weight("w", w), "int4_block", kBlock));
+    EXPECT_EQ(implementation_of(graph, {{"x", x}}), "vector;");
+    const Tensor y = compile(graph).run({{"x", x}})["y"];
+    for (int64_t i = 0; i < y.count(); ++i) {
+      double sum = 0;
+      for (int64_t k = 0; k < kBlock; ++k) sum += values.at(i % 7 * kBlock + k);
+      EXPECT_EQ(y.at(i), sum) << rows << " rows, " << i;
+    }
+  }
+}
+
 TEST(QuantisedCalls, ProductsOfExpertsTakeNoReference) {
   for (const DType dtype : kFloats) {
     SCOPED_TRACE(name(dtype));

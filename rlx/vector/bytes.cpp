@@ -210,6 +210,22 @@ void quantise(const float* x, const Scales& scales, Integer to, void* y, int64_t
   }
 }
 
+void fake_quantise(const float* x, const Scales& scales, float low, float high, float* y,
+                   int64_t count) {
+  if (count <= 0) return;
+  const Row<float> scale(scales.scale, scales.scale_step, 1);
+  const F least = set(low), most = set(high);
+  const auto of = [&](F x_here, F by) {
+    const F quotient = x_here / by, steps = select(equal(quotient, quotient), quotient, set(0.0f));
+    const F y_here = rounded(min(most, max(least, steps))).value * by;
+    return select(equal(x_here, x_here), y_here, x_here);
+  };
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(of(load(x + i), scale.at(i, kLanes)), y + i);
+  if (i < count)
+    store_part(of(load_part(x + i, count - i), scale.at(i, count - i)), y + i, count - i);
+}
+
 void dequantise(Integer from, const void* x, const Scales& scales, float* y, int64_t count) {
   switch (from) {
     case Integer::i8:
@@ -355,6 +371,7 @@ Bytes make() {
   return {.quantise = quantise,
           .dequantise = dequantise,
           .requantise = requantise,
+          .fake_quantise = fake_quantise,
           .multiply = multiply};
 }
 

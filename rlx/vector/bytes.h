@@ -57,6 +57,10 @@ struct Bytes {
   // Of i32 and bytes, to bytes.
   void (*requantise)(Integer from, const void* x, const Scales& of, Integer to,
                      const Scales& scales, void* y, int64_t count);
+  // What quantise and dequantise make of x with integers from low to high, which are never there.
+  // NaN stays.
+  void (*fake_quantise)(const float* x, const Scales& scales, float low, float high, float* y,
+                        int64_t count);
   // Some columns of c.
   void (*multiply)(const ByteRowsProduct& product, Range columns);
 };

@@ -55,6 +55,29 @@ TEST(VectorBytes, TiesGoToEvenAndWhatIsNoNumberToTheZeroPoint) {
   }
 }
 
+TEST(VectorBytes, FakeStepsAreThoseOfIntegersAndKeepWhatIsNoNumber) {
+  for (const Isa isa : isas())
+    for (const int64_t count : kCounts)
+      for (const int64_t step : {0, 1, 2}) {
+        std::vector<float> x = random_floats(count, -20, 20), y(x.size());
+        x[0] = 2.5f;
+        if (count > 6) x[1] = NAN, x[2] = INFINITY, x[3] = -INFINITY, x[4] = -1.5f, x[5] = 0;
+        std::vector<float> scale = random_floats(2 * count, 0.5f, 2, 2);
+        scale[0] = 1;
+        if (step == 1 && count > 6) scale[5] = 0;  // 0 / 0 is no step
+        bytes(isa).fake_quantise(x.data(), {scale.data(), step}, -8, 7, y.data(), count);
+        for (int64_t i = 0; i < count; ++i) {
+          const auto at = static_cast<size_t>(i);
+          const float by = scale[static_cast<size_t>(i * step)], steps = std::nearbyint(x[at] / by);
+          if (std::isnan(x[at]))
+            ASSERT_TRUE(std::isnan(y[at])) << i;
+          else
+            ASSERT_EQ(y[at], std::isnan(steps) ? 0 : std::clamp(steps, -8.0f, 7.0f) * by)
+                << x[at] << " in steps of " << by;
+        }
+      }
+}
+
 // Each with a scale and a zero point for all or for each, and strides that vectors do not load.
 template <class From, class To>
 void compare_requantised(Isa isa, Integer from, Integer to, int64_t count) {

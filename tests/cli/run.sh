@@ -162,6 +162,17 @@ weight() { echo "%$1 = weight value=$3{$(seq -s ', ' "$4" | sed -E 's/[0-9]+/&.5
 claim "experts, gates and tables are quantised" 0 'embed +512 B +int8_block +144 B' 'scores +384 B +int8_block +108 B' 'work +12\.3 kB +int8_block +3\.46 kB' 'y +[0-9.]+ %' \
   -- quantise experts.rlx --calibrate samples --out few.rlx
 claim "and run" 0 'y +f32\[18, 32\]' -- run few.rlx --device cpu --input ids=samples/ids.npy
+# The same in half floats, and as small as the weights of large models are.
+sed -E 's/([0-9]+)\.5/0.0\1/g; s/f32/f16/g' experts.rlx >half.rlx
+claim "so are weights of f16" 0 'embed +256 B +int8_block +144 B' 'scores +192 B +int8_block' 'work +6\.14 kB +int8_block +3\.46 kB +0\.[0-9]+ % +0\.[0-9]+ %' \
+  -- quantise half.rlx --calibrate samples --out few-half.rlx
+claim "and give f16" 0 'y +f16\[18, 32\]' -- run few-half.rlx --device cpu --input ids=samples/ids.npy
+sed -E 's/0\.0([0-9])/0.00001\1/g; s/f16/bf16/g' half.rlx >brain.rlx
+for model in half brain; do
+  claim "formats without scales of their own get one of the tensor: $model" 0 'embed .* nvfp4 +72 B +(1[0-2]|[0-9])\.[0-9]+ % +(1[0-2]|[0-9])\.[0-9]+ %' 'work .* kB +(1[0-2]|[0-9])\.[0-9]+ %' \
+    -- quantise $model.rlx --calibrate samples --format nvfp4 --out few-$model.rlx
+  claim "which their results are multiplied by: $model" 0 'y +b?f16\[18, 32\]' -- run few-$model.rlx --device cpu --input ids=samples/ids.npy
+done
 # Two convolutions; the first has products enough for bytes.
 { echo 'rlx 1'
   echo '%0 = input @"x" : f32[1, 1, 500]'
@@ -175,6 +186,12 @@ printf 'rlx 1\n%%0 = input @"x" : f32[1, 1, 500]\noutput "x" %%0\n' >x.rlx
 claim "convolutions become bytes" 0 'wide +1\.60 kB +i8, x u8 +404 B +0\.[0-9]+ % +[0-9.]+ %' 'narrow +24 B +i8 +14 B' 'y +1\.[0-9]+ %' \
   -- quantise signal.rlx --calibrate signals --out bytes.rlx
 claim "that give much the same" 0 'y +f32\[1, 2, 99\]' -- run bytes.rlx --device cpu --input x=signals/x.npy
+sed 's/f32/f16/g' signal.rlx >half-signal.rlx
+sed 's/f32/f16/g' x.rlx >half-x.rlx
+"$rlx" run half-x.rlx --input x=random:1 --out half-signals >/dev/null
+claim "those of f16 as well" 0 'wide +800 B +i8, x u8 +404 B +0\.[0-9]+ % +[0-9.]+ %' 'narrow +12 B +i8 +14 B' 'y +[12]\.[0-9]+ %' \
+  -- quantise half-signal.rlx --calibrate half-signals --out half-bytes.rlx
+claim "and give it" 0 'y +f16\[1, 2, 99\]' -- run half-bytes.rlx --device cpu --input x=half-signals/x.npy
 claim "or their weights alone do" 0 'wide +1\.60 kB +i8 +404 B' -- quantise signal.rlx --calibrate signals --weights-only --out bytes.rlx
 claim "one without large tensors is one file" 0 '^copy\.rlx: 2 nodes$' -- convert double.rlx copy.rlx
 holds "and leaves no tensors of the one before" test ! -e copy.safetensors

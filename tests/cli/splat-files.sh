@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # usage: splat-files.sh SPLAT
 #
-# The example draws a .spz file, and says what is wrong with one that is not whole.
+# The example draws a .splat and a .spz file, and says what is wrong with one that is not whole.
 set -euo pipefail
 [ $# = 1 ] || { echo "usage: splat-files.sh SPLAT" >&2; exit 2; }
 splat=$(realpath "$1")
@@ -26,6 +26,20 @@ says() {
     echo "no message that matches $1 for $2:" && cat out.txt && wrong=1
   fi
 }
+# places WORD: a .splat of two Gaussians at (WORD, WORD, WORD) and one at 0, all red and 0.5 wide.
+places() {
+  local place size='\0\0\0\x3f\0\0\0\x3f\0\0\0\x3f' rest='\xff\0\0\xff\xff\x80\x80\x80'
+  for place in "$1" "$1" '\0\0\0\0'; do printf "$place$place$place$size$rest"; done
+}
+places '\0\0\x80\x3f' >red.splat
+"$splat" red.splat picture 1 >out.txt 2>&1 || { cat out.txt; wrong=1; }
+grep -q '^3 Gaussians' out.txt && [ -s picture-0.png ] || { echo "red.splat was not drawn"; wrong=1; }
+places '\0\0\xc0\x7f' >lost.splat # no numbers: they must not be sorted
+"$splat" lost.splat picture 1 >out.txt 2>&1 || { cat out.txt; wrong=1; }
+places '\0\0\xc0\x7f' | head -c 64 >nowhere.splat
+says 'no Gaussian that is anywhere' nowhere.splat
+rm -f picture-0.png
+
 scene 2 3 | gzip >whole.spz
 if ! "$splat" whole.spz picture 1 >out.txt 2>&1; then
   grep -q 'zlib, which was not there' out.txt || { cat out.txt; exit 1; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "rlx/backend/cpu/scratch.h"
 #include "rlx/tensor/blocks/format.h"
 
 namespace rlx::detail {
@@ -10,7 +11,6 @@ namespace {
 
 using image::Argument;
 
-constexpr int64_t kScratch = 4096;  // floats of a stretch, on the stack of whoever decodes it
 constexpr int64_t kFewRows =
     12;  // beyond, panels and their products are faster: bench/vector_bench
 constexpr int64_t kGrain = 1 << 15;  // elements that are worth handing to another thread
@@ -23,7 +23,7 @@ std::optional<vector::BlockRows> block_rows(const CpuEngine& engine, const Attrs
   vector::BlockRows rows;
   rows.shape = {format.elements, format.bytes, format.bits, format.has_zero};
   rows.decode = engine.blocks.decoder(name);
-  if (!rows.decode || engine.blocks.scratch_size(rows.shape) > kScratch) return std::nullopt;
+  if (!rows.decode) return std::nullopt;
   return rows;
 }
 
@@ -46,7 +46,10 @@ class BlockProductKernel : public image::CallKernel {
         rows_(rows),
         bytes_(engine_->block_bytes.format(format, rows.shape)),
         back_(back),
-        grouped_(grouped) {}
+        grouped_(grouped),
+        scratch_(engine_->team.threads()) {
+    scratch_.resize(engine_->blocks.scratch_size(rows.shape));
+  }
 
   bool run(image::CallSite& site) override {
     const Argument &given = site.inputs[0], &w = site.inputs[1];
@@ -97,15 +100,15 @@ class BlockProductKernel : public image::CallKernel {
     if (back_) {
       engine_->team.run(product.b.inner / shape.elements, grain_of(n * shape.elements),
                         [&](int64_t begin, int64_t end) {
-                          alignas(64) float scratch[kScratch];
-                          engine_->blocks.multiply_back(product, n, {begin, end}, scratch);
+                          const Scratch::Part scratch(scratch_);
+                          engine_->blocks.multiply_back(product, n, {begin, end}, scratch.data());
                         });
     } else if (product.rows <= kFewRows && bytes_.multiply && take_rows(product)) {
       multiply_bytes(product, n);
     } else if (product.rows <= kFewRows) {
       engine_->team.run(n, grain_of(product.b.inner), [&](int64_t begin, int64_t end) {
-        alignas(64) float scratch[kScratch];
-        engine_->blocks.multiply(product, {begin, end}, scratch);
+        const Scratch::Part scratch(scratch_);
+        engine_->blocks.multiply(product, {begin, end}, scratch.data());
       });
     } else {
       multiply_panels(product, n);
@@ -138,8 +141,8 @@ class BlockProductKernel : public image::CallKernel {
       bytes_.multiply(whole, {begin, end});
       for (int64_t j = begin; j < end; ++j)
         if (!is_finite(product, j)) {  // a scale is not, or a sum beyond f32
-          alignas(64) float scratch[kScratch];
-          engine_->blocks.multiply(product, {j, j + 1}, scratch);
+          const Scratch::Part scratch(scratch_);
+          engine_->blocks.multiply(product, {j, j + 1}, scratch.data());
         }
     });
   }
@@ -178,6 +181,7 @@ class BlockProductKernel : public image::CallKernel {
   vector::BlockRows rows_;
   vector::BlockBytesFormat bytes_;
   bool back_, grouped_;
+  Scratch scratch_;             // for a stretch that is decoded
   std::vector<int32_t> words_;  // of x, as whole numbers
   std::vector<float> floats_;
   std::vector<vector::WholeRow> whole_;

@@ -1,9 +1,11 @@
 #include "rlx/backend/cpu/fast_order.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <numeric>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 
 #include "rlx/backend/cpu/scratch.h"
 
@@ -42,6 +44,15 @@ bool by_type(DType dtype, const F& f) {
       return true;
     case DType::i64:
       f(static_cast<int64_t*>(nullptr));
+      return true;
+    case DType::u32:
+      f(static_cast<uint32_t*>(nullptr));
+      return true;
+    case DType::i8:
+      f(static_cast<int8_t*>(nullptr));
+      return true;
+    case DType::u8:
+      f(static_cast<uint8_t*>(nullptr));
       return true;
     default:
       return false;
@@ -106,11 +117,12 @@ class OrderKernel : public image::CallKernel {
       const T* source = x.data<T>().data();
       T* sorted = values.mutable_data<T>().data();
       int64_t* places = indices.mutable_data<int64_t>().data();
-      scratch_.resize(from.length * static_cast<int64_t>(1 + sizeof(T) / sizeof(float)));
+      const auto keys_length = static_cast<int64_t>(sizeof(T) * size_t(from.length) + 3) / 4;
+      scratch_.resize(keys_length + from.length);
       engine_->team.run(from.count, grain_of(from), [&](int64_t begin, int64_t end) {
         const Scratch::Part scratch(scratch_);
         T* keys = reinterpret_cast<T*>(scratch.data());
-        auto* order = reinterpret_cast<int32_t*>(keys + from.length);
+        auto* order = reinterpret_cast<int32_t*>(scratch.data() + keys_length);
         for (int64_t row = begin; row < end; ++row) {
           const T* first = source + from.first(row);
           for (int64_t i = 0; i < from.length; ++i) keys[i] = first[i * from.stride];
@@ -147,34 +159,106 @@ class OrderKernel : public image::CallKernel {
   Scratch scratch_;
 };
 
-template <class T>
-void scan_row(const T* x, T* y, const Rows& rows, const ScanOptions& options) {
-  using Total =
-      std::conditional_t<std::is_floating_point_v<T>, double, std::make_unsigned_t<int64_t>>;
-  Total total = options.multiplies ? 1 : 0;
-  for (int64_t i = 0; i < rows.length; ++i) {
-    const int64_t at = (options.reverse ? rows.length - 1 - i : i) * rows.stride;
-    const Total before = total, next = static_cast<Total>(x[at]);
-    total = options.multiplies ? total * next : total + next;
-    y[at] = static_cast<T>(options.exclusive ? before : total);
-  }
-}
+// A scan takes a row in chunks: what has come before a chunk joins each of its running totals, on
+// one thread as on many, so that their number decides no bit. Products of floats are one chunk:
+// what is in one may overflow where the whole does not.
+template <class T, bool multiplies>
+struct Scan {
+  using Total = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+  static constexpr int64_t kChunk =
+      multiplies && std::is_floating_point_v<T> ? std::numeric_limits<int64_t>::max() : 4096;
 
-bool run_scan(const CpuEngine& engine, const ScanOptions& options, image::CallSite& site) {
-  const Tensor& x = *site.in(0);
-  Tensor& y = site.results[0];
-  const Rows rows(x.shape(), options.axis);
-  return by_type(x.dtype(), [&](auto* type) {
-    using T = std::remove_pointer_t<decltype(type)>;
-    if (y.count() == 0) return;
-    const T* from = x.data<T>().data();
-    T* to = y.mutable_data<T>().data();
-    engine.team.run(rows.count, grain_of(rows), [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        scan_row(from + rows.first(row), to + rows.first(row), rows, options);
+  const T* x;
+  T* y;
+  const Rows& rows;
+  const ScanOptions& options;
+
+  static Total nothing() { return multiplies ? 1 : 0; }
+  static Total joined(Total a, Total b) { return multiplies ? a * b : a + b; }
+  int64_t chunks() const { return (rows.length - 1) / kChunk + 1; }
+
+  // Calls f with each place of a chunk, in order.
+  template <class F>
+  void each(int64_t row, int64_t chunk, const F& f) const {
+    const int64_t end = std::min(rows.length - chunk * kChunk, kChunk) + chunk * kChunk;
+    for (int64_t i = chunk * kChunk; i < end; ++i)
+      f(rows.first(row) + (options.reverse ? rows.length - 1 - i : i) * rows.stride);
+  }
+  Total total(int64_t row, int64_t chunk) const {
+    Total inside = nothing();
+    each(row, chunk, [&](int64_t at) { inside = joined(inside, static_cast<Total>(x[at])); });
+    return inside;
+  }
+  // Writes what becomes of a chunk; what comes before the next one.
+  Total write(int64_t row, int64_t chunk, Total before) const {
+    Total inside = nothing();
+    each(row, chunk, [&](int64_t at) {
+      const Total last = inside;
+      inside = joined(inside, static_cast<Total>(x[at]));
+      y[at] = static_cast<T>(joined(before, options.exclusive ? last : inside));
     });
-  });
-}
+    return joined(before, inside);
+  }
+};
+
+class ScanKernel : public image::CallKernel {
+ public:
+  ScanKernel(CpuEnginePtr engine, ScanOptions options)
+      : engine_(std::move(engine)), options_(options) {}
+
+  bool run(image::CallSite& site) override {
+    const Tensor& x = *site.in(0);
+    Tensor& y = site.results[0];
+    const Rows rows(x.shape(), options_.axis);
+    return by_type(x.dtype(), [&](auto* type) {
+      using T = std::remove_pointer_t<decltype(type)>;
+      if (y.count() == 0) return;
+      const T* from = x.data<T>().data();
+      T* to = y.mutable_data<T>().data();
+      if (options_.multiplies)
+        run(Scan<T, true>{from, to, rows, options_});
+      else
+        run(Scan<T, false>{from, to, rows, options_});
+    });
+  }
+
+ private:
+  template <class T, bool multiplies>
+  void run(const Scan<T, multiplies>& scan) {
+    using Total = typename Scan<T, multiplies>::Total;
+    const int64_t count = scan.rows.count, chunks = scan.chunks();
+    vector::Team& team = engine_->team;
+    if (count >= team.threads() || chunks == 1) {
+      team.run(count, grain_of(scan.rows), [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          Total before = scan.nothing();
+          for (int64_t c = 0; c < chunks; ++c) before = scan.write(row, c, before);
+        }
+      });
+      return;
+    }
+    // Fewer rows than threads, and long ones: they are read twice.
+    auto& all = std::get<std::vector<Total>>(befores_);
+    all.resize(static_cast<size_t>(count * chunks));
+    Total* befores = all.data();
+    const auto each_chunk = [&](const auto& f) {
+      team.run(count * chunks, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) f(i / chunks, i % chunks, befores[i]);
+      });
+    };
+    each_chunk([&](int64_t row, int64_t c, Total& total) { total = scan.total(row, c); });
+    for (int64_t row = 0; row < count; ++row) {
+      Total before = scan.nothing();
+      for (int64_t i = row * chunks; i < (row + 1) * chunks; ++i)
+        before = scan.joined(before, std::exchange(befores[i], before));
+    }
+    each_chunk([&](int64_t row, int64_t c, Total& before) { scan.write(row, c, before); });
+  }
+
+  CpuEnginePtr engine_;
+  ScanOptions options_;
+  std::tuple<std::vector<double>, std::vector<uint64_t>> befores_;
+};
 
 }  // namespace
 
@@ -187,9 +271,7 @@ std::unique_ptr<image::CallKernel> order_kernel(CpuEnginePtr engine, OrderOption
   return std::make_unique<OrderKernel>(std::move(engine), options);
 }
 std::unique_ptr<image::CallKernel> scan_kernel(CpuEnginePtr engine, ScanOptions options) {
-  return make_kernel([engine = std::move(engine), options](image::CallSite& site) {
-    return run_scan(*engine, options, site);
-  });
+  return std::make_unique<ScanKernel>(std::move(engine), options);
 }
 
 }  // namespace rlx::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "rlx/backend/cpu/byte_tiles.h"
 #include "rlx/backend/cpu/nest_rows.h"
@@ -84,6 +85,23 @@ bool run_dequantise(const CpuEngine& engine, image::CallSite& site) {
   each_row(engine, nest, [&](const auto& at, int64_t element, int64_t count) {
     engine.bytes.dequantise(*integer, x + at[0] * scales.width, scales.at(at, nest), to + element,
                             count);
+  });
+  return true;
+}
+
+bool run_fake_quantise(const CpuEngine& engine, int64_t bits, image::CallSite& site) {
+  Tensor& y = site.results[0];
+  Nest nest;
+  if (!is_f32(site.inputs[0]) || !is_f32(site.inputs[1]) || y.dtype() != DType::f32 ||
+      !nest.make(site.inputs, y.shape()) || !reads_rows(site, nest))
+    return false;
+  if (y.count() == 0) return true;
+  const float *x = floats_of(site.inputs[0]), *scale = floats_of(site.inputs[1]);
+  float* to = y.mutable_data<float>().data();
+  const float half = std::ldexp(1.0f, static_cast<int>(bits) - 1);
+  each_row(engine, nest, [&](const auto& at, int64_t element, int64_t count) {
+    engine.bytes.fake_quantise(x + at[0], {scale + at[1], nest.inner().steps[1]}, -half, half - 1,
+                               to + element, count);
   });
   return true;
 }
@@ -238,6 +256,11 @@ std::unique_ptr<image::CallKernel> quantise_kernel(CpuEnginePtr engine) {
 std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine) {
   return make_kernel([engine = std::move(engine)](image::CallSite& site) {
     return run_dequantise(*engine, site);
+  });
+}
+std::unique_ptr<image::CallKernel> fake_quantise_kernel(CpuEnginePtr engine, int64_t bits) {
+  return make_kernel([engine = std::move(engine), bits](image::CallSite& site) {
+    return run_fake_quantise(*engine, bits, site);
   });
 }
 std::unique_ptr<image::CallKernel> byte_product_kernel(CpuEnginePtr engine, bool keeps_b,

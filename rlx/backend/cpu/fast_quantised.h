@@ -9,6 +9,7 @@ namespace rlx::detail {
 // of x whose elements are apart are handed on.
 std::unique_ptr<image::CallKernel> quantise_kernel(CpuEnginePtr engine);
 std::unique_ptr<image::CallKernel> dequantise_kernel(CpuEnginePtr engine);
+std::unique_ptr<image::CallKernel> fake_quantise_kernel(CpuEnginePtr engine, int64_t bits);
 
 // Operands are a, b, and perhaps zero points of a's rows and of b's columns. b is packed once where
 // it is kept.

@@ -183,10 +183,17 @@ Kernel trilu(const image::Call& call, const image::Image& /*image*/, const CpuEn
   return triangle_kernel(engine, call.attrs.get<bool>("upper"), call.attrs.get<int64_t>("k"));
 }
 
+Kernel fake_quantise(const image::Call& call, const image::Image& /*image*/,
+                     const CpuEnginePtr& engine) {
+  return fake_quantise_kernel(engine, call.attrs.get<int64_t>("bits"));
+}
+
 constexpr VectorEntry kNumbers[] = {
     {"cast", plain<cast_kernel>},
     {"dequantise", plain<dequantise_kernel>},
     {"dequantise", plain<dequantise_kernel>, false},  // of copies
+    {"fake_quantise", fake_quantise},
+    {"fake_quantise", fake_quantise, false},  // of copies
     {"quantise", plain<quantise_kernel>},
     {"quantise", plain<quantise_kernel>, false},  // of copies
     {"quantised_matmul", byte_rows, false},

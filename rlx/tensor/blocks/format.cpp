@@ -1,5 +1,7 @@
 #include "rlx/tensor/blocks/format.h"
 
+#include <limits>
+
 #include "rlx/base/error.h"
 #include "rlx/base/text.h"
 #include "rlx/tensor/blocks/families.h"
@@ -80,6 +82,14 @@ Tensor decode_blocks(const Tensor& bytes, const BlockFormat& format) {
   for (int64_t at = 0; at < bytes.count(); at += format.bytes, to += format.elements)
     format.decode(format, from + at, to);
   return result;
+}
+
+float tensor_scale(const Tensor& values, const BlockFormat& format) {
+  if (format.largest == 0) return 1;
+  float most = 0;
+  for (const float value : values.data<float>())
+    if (std::isfinite(value)) most = std::max(most, std::abs(value));
+  return most > 0 ? std::max(most / format.largest, std::numeric_limits<float>::min()) : 1;
 }
 
 }  // namespace rlx

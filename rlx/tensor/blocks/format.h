@@ -30,6 +30,9 @@ struct BlockFormat {
   void (*encode)(const BlockFormat& format, const float* values, uint8_t* block) = nullptr;
   int64_t bits = 0;  // of an element of int*_block, and whether its blocks have a zero point
   bool has_zero = false;
+  // Of elements, where no scale of a block reaches all floats: those of a tensor want one more, of
+  // the tensor. 0 in the others.
+  float largest = 0;
 
   // The bytes of `elements` elements; an Error where those are no whole blocks.
   int64_t row_bytes(int64_t row_elements) const;
@@ -46,5 +49,8 @@ std::vector<BlockFormat> block_formats();
 // Floats [.., K] as u8[.., bytes of K elements], and back to f32.
 Tensor encode_blocks(const Tensor& values, const BlockFormat& format);
 Tensor decode_blocks(const Tensor& bytes, const BlockFormat& format);
+// What to divide a tensor of f32 by before it is encoded, and results by its weights to multiply
+// with: its largest element becomes the format's `largest`. 1 where blocks have all scales.
+float tensor_scale(const Tensor& values, const BlockFormat& format);
 
 }  // namespace rlx
