@@ -105,7 +105,10 @@ image::Implementations references(const OpSet& ops) {
       return std::make_unique<Reference>(op, std::move(attrs));
     };
     table[op->name].push_back({.name = "reference", .prepare = prepare});
-    for (image::Implementation& each : table[op->name]) each.version = op->version;
+    for (image::Implementation& each : table[op->name]) {
+      each.version = op->version;
+      each.identity = op.get();
+    }
   }
   return table;
 }

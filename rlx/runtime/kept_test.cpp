@@ -173,6 +173,37 @@ TEST_P(Kept, PartsOfOnceWithOtherWeightsAreNotMixedUp) {
   EXPECT_EQ(outputs.at("c").at(5), 0);
 }
 
+OpRef versioned(int32_t version) {
+  OpDef op;
+  op.name = "test.versioned";
+  op.family = "test";
+  op.infer = [](const InferSite& site) { return Types{site.in(0)}; };
+  op.reference = [](const ReferenceSite& site) { site.out() = site.in(0).copy(); };
+  op.host_reason = "a test";
+  op.version = version;
+  return std::make_shared<const OpDef>(op);
+}
+
+// On a device as well: it has no kernel, and the host calls what each of them says.
+TEST_P(Kept, WhatTwoOpsOfOneNameComputeOnceIsNotMixedUp) {
+  const Tensor w = filled({64, 64}, 3);
+  const auto made = [&](double factor) {
+    OpDef op = *versioned(1);
+    op.reference = [factor](const ReferenceSite& site) {
+      for (int64_t i = 0; i < site.in(0).count(); ++i) site.out().set(i, factor * site.in(0).at(i));
+    };
+    Graph graph;
+    const Value scaled = graph.add(std::make_shared<const OpDef>(op), {graph.weight("w", w)});
+    graph.output("y", graph.input("x", f32({64, 64})) + scaled);
+    Program program = compile(graph, {.device = device()});
+    EXPECT_EQ(image_of(program).once.size(), 1u);
+    return program;
+  };
+  const Program two = made(2), five = made(5);
+  EXPECT_EQ(two.run({{"x", filled({64, 64}, 1)}}).at("y").at(0), 7);
+  EXPECT_EQ(five.run({{"x", filled({64, 64}, 1)}}).at("y").at(0), 16);
+}
+
 // ---- Caches ------------------------------------------------------------------------------------
 
 // Nothing of the first run is read: who reads what was made of it is told, and its program is not
@@ -227,17 +258,6 @@ TEST_P(Kept, PlansAreBoundedAndCounted) {
 }
 
 // ---- Images ------------------------------------------------------------------------------------
-
-OpRef versioned(int32_t version) {
-  OpDef op;
-  op.name = "test.versioned";
-  op.family = "test";
-  op.infer = [](const InferSite& site) { return Types{site.in(0)}; };
-  op.reference = [](const ReferenceSite& site) { site.out() = site.in(0).copy(); };
-  op.host_reason = "a test";
-  op.version = version;
-  return std::make_shared<const OpDef>(op);
-}
 
 TEST_P(Kept, AnImageOfAnotherVersionOfAnOpIsAnError) {
   Graph graph;

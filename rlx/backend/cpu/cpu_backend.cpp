@@ -65,7 +65,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
         binding_(image_, *options_.implementations),
         memory_(image_, read_anywhere(image_), engine_->team),
         states_(image_, memory_),
-        parts_(parts_of_once(image_)),
+        parts_(parts_of_once(image_, *options_.implementations)),
         once_results_(parts_.size()),
         told_(told_cells(image_)),
         once_(steps(image_.once)),
