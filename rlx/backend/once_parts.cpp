@@ -25,7 +25,12 @@ bool is_source(const image::Value& value) {
 }
 
 // Steps that depend on how others went cannot be taken apart.
-bool is_plain(const image::Step& step) {
+bool may_stand_apart(const image::Step& step) {
+  return !std::holds_alternative<image::Bind>(step.what) &&
+         !std::holds_alternative<image::Jump>(step.what);
+}
+// Cells that a step tells are the program's own, and so is what the step makes.
+bool can_be_shared(const image::Step& step) {
   if (const auto* call = std::get_if<image::Call>(&step.what))
     return call->told.empty() && call->names.empty();
   if (const auto* dispatch = std::get_if<image::Dispatch>(&step.what))
@@ -180,9 +185,9 @@ void add_code(const image::Call& call, const image::Implementations& implementat
 
 std::vector<OncePart> parts_of_once(const Image& image,
                                     const image::Implementations& implementations) {
-  const bool plain = std::all_of(image.once.begin(), image.once.end(), is_plain);
+  const bool apart = std::all_of(image.once.begin(), image.once.end(), may_stand_apart);
   const std::vector<size_t> group =
-      plain ? groups_of(image) : std::vector<size_t>(image.once.size(), 0);
+      apart ? groups_of(image) : std::vector<size_t>(image.once.size(), 0);
   std::vector<OncePart> parts;
   std::map<size_t, size_t> part_of;  // by group
   std::vector<bool> seen(image.values.size(), false);
@@ -190,7 +195,7 @@ std::vector<OncePart> parts_of_once(const Image& image,
     const auto [found, added] = part_of.emplace(group[at], parts.size());
     if (added) parts.emplace_back();
     OncePart& part = parts[found->second];
-    part.can_be_shared = plain;
+    part.can_be_shared &= apart && can_be_shared(image.once[at]);
     part.steps.push_back(at);
     if (const auto* call = std::get_if<image::Call>(&image.once[at].what))
       add_code(*call, implementations, part.code);

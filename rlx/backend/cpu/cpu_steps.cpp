@@ -21,38 +21,26 @@ std::string described(const image::Call& call) {
   return call.op == image::kElements ? rest : text(call.op, " + ", rest);
 }
 
-}  // namespace
-
-// The cells that steps tell, and all that depends on them.
-std::set<image::Number> told_cells(const image::Image& image) {
-  std::set<image::Number> told;
-  const auto add = [&](const image::Steps& steps) {
-    for (const image::Step& step : steps) {
-      if (const auto* fetch = std::get_if<image::Fetch>(&step.what))
-        told.insert(fetch->elements.begin(), fetch->elements.end());
-      if (const auto* bind = std::get_if<image::Bind>(&step.what)) {
-        told.insert(bind->number);
-        told.insert(bind->forget.begin(), bind->forget.end());
-      }
-      if (const auto* call = std::get_if<image::Call>(&step.what))
-        for (const image::Call::Told& each : call->told) told.insert(each.number);
-    }
-  };
-  add(image.once);
-  add(image.run);
+// The cells that the steps tell, and all that depends on them.
+std::set<image::Number> told_cells(const image::Steps& steps, const image::Image& image) {
+  const std::vector<image::Number> by_steps = cells_told_by(steps);
+  std::set<image::Number> told(by_steps.begin(), by_steps.end());
   for (const image::Instruction& code : image.numbers.code)
     if (told.count(code.a) || told.count(code.b)) told.insert(code.result);
   return told;
 }
 
-CpuSteps::CpuSteps(const image::Steps& steps, const std::set<image::Number>& told,
-                   const image::Image& image, const image::Implementations& implementations,
-                   CpuMemory& memory, CpuEnginePtr engine, Counters& counters)
+}  // namespace
+
+CpuSteps::CpuSteps(const image::Steps& steps, const image::Image& image,
+                   const image::Implementations& implementations, CpuMemory& memory,
+                   CpuEnginePtr engine, Counters& counters)
     : steps_(steps),
       image_(image),
       memory_(memory),
       engine_(std::move(engine)),
       counters_(counters) {
+  const std::set<image::Number> told = told_cells(steps, image);
   for (const image::Step& step : steps) ready_.push_back(make_ready(step, told, implementations));
 }
 

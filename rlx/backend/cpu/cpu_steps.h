@@ -15,14 +15,11 @@
 
 namespace rlx::detail {
 
-// The cells that steps tell, and all that depends on them.
-std::set<image::Number> told_cells(const image::Image& image);
-
 class CpuSteps {
  public:
-  CpuSteps(const image::Steps& steps, const std::set<image::Number>& told,
-           const image::Image& image, const image::Implementations& implementations,
-           CpuMemory& memory, CpuEnginePtr engine, Counters& counters);
+  CpuSteps(const image::Steps& steps, const image::Image& image,
+           const image::Implementations& implementations, CpuMemory& memory, CpuEnginePtr engine,
+           Counters& counters);
 
   // The same numbers mean that the operands of a step are where it found them last.
   struct Epochs {
