@@ -119,6 +119,13 @@ void RunBinding::check_input(size_t i, const RunRequest& request) const {
   }
 }
 
+void RunBinding::take_once(const Cells& cells) {
+  told_once_.clear();
+  for (const Number number : cells_told_by(image_.once))
+    if (cells.known(number)) told_once_.push_back({number, cells.at(number)});
+  if (!told_once_.empty()) valid_ = false;
+}
+
 bool RunBinding::update(const RunRequest& request) {
   if (!has_changed(request)) {
     // What the data of the last run told is forgotten: this run's may tell something else.
@@ -127,6 +134,7 @@ bool RunBinding::update(const RunRequest& request) {
   }
   valid_ = false;  // until all of it has succeeded
   cells_.reset();
+  for (const image::Numbers::Known& told : told_once_) cells_.set(told.number, told.value);
   for (size_t i = 0; i < image_.inputs.size(); ++i) bind_input(i, request);
   for (const image::Symbol& symbol : image_.numbers.symbols) {
     if (!symbol.bounded || !cells_.known(symbol.number)) continue;
@@ -190,6 +198,22 @@ void RunBinding::run_bind_steps(const RunRequest& request) {
       if (is_there(fetch->value)) take_fetched(*fetch, find(fetch->value), image_, cells_);
     }
   }
+}
+
+std::vector<Number> cells_told_by(const image::Steps& steps) {
+  std::vector<Number> told;
+  for (const image::Step& step : steps) {
+    if (const auto* fetch = std::get_if<image::Fetch>(&step.what))
+      told.insert(told.end(), fetch->elements.begin(), fetch->elements.end());
+    if (const auto* bind = std::get_if<image::Bind>(&step.what)) {
+      told.push_back(bind->number);
+      told.insert(told.end(), bind->forget.begin(), bind->forget.end());
+    }
+    if (const auto* call = std::get_if<image::Call>(&step.what))
+      for (const image::Call::Told& each : call->told) told.push_back(each.number);
+  }
+  std::erase(told, kNone);
+  return told;
 }
 
 void bind_step(const image::Bind& bind, const Image& image, Cells& cells) {

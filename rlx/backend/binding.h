@@ -16,6 +16,8 @@ class RunBinding {
   // True when the binding is a new one. An Error names the input that does not fit; the next update
   // then binds anew.
   bool update(const RunRequest& request);
+  // What was told when steps ran once, for all runs from now on.
+  void take_once(const image::Cells& cells);
   image::Cells& cells() { return cells_; }
   const image::Cells& cells() const { return cells_; }
 
@@ -33,6 +35,7 @@ class RunBinding {
   const image::Image& image_;
   image::Cells cells_, by_inputs_;  // as the run knows them; as the inputs alone told them
   bool steps_tell_;
+  std::vector<image::Numbers::Known> told_once_;
   std::vector<Seen> seen_;
   std::vector<bool> decides_;  // by input: its elements decide shapes or control flow
   bool valid_ = false;
@@ -41,6 +44,9 @@ class RunBinding {
   std::vector<PreparedCall> calls_;           // by bind step
   std::vector<Tensor> host_values_;           // by value, of the bind steps
 };
+
+// The cells that steps tell themselves, not what follows from them.
+std::vector<image::Number> cells_told_by(const image::Steps& steps);
 
 // Steps that tell cells, the same on every engine.
 void bind_step(const image::Bind& bind, const image::Image& image, image::Cells& cells);

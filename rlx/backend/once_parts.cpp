@@ -25,7 +25,12 @@ bool is_source(const image::Value& value) {
 }
 
 // Steps that depend on how others went cannot be taken apart.
-bool is_plain(const image::Step& step) {
+bool may_stand_apart(const image::Step& step) {
+  return !std::holds_alternative<image::Bind>(step.what) &&
+         !std::holds_alternative<image::Jump>(step.what);
+}
+// Cells that a step tells are the program's own, and so is what the step makes.
+bool can_be_shared(const image::Step& step) {
   if (const auto* call = std::get_if<image::Call>(&step.what))
     return call->told.empty() && call->names.empty();
   if (const auto* dispatch = std::get_if<image::Dispatch>(&step.what))
@@ -159,12 +164,30 @@ uint64_t hash_of(const std::string& bytes) {
   return image::checksum(std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
+// The same name and version may be another op of another user.
+void add_code(const image::Call& call, const image::Implementations& implementations,
+              std::vector<const void*>& code) {
+  const auto add = [&](const std::vector<image::Implementation>& list) {
+    for (const image::Implementation& each : list)
+      if (each.identity) code.push_back(each.identity);
+  };
+  const auto add_op = [&](const std::string& op) {
+    if (const auto found = implementations.find(op); found != implementations.end())
+      add(found->second);
+  };
+  add_op(call.op);
+  for (const image::Tile::Instruction& each : call.tile.code) add_op(each.op);
+  if (!call.bodies.empty())  // which ops they use is in their text
+    for (const auto& [op, list] : implementations) add(list);
+}
+
 }  // namespace
 
-std::vector<OncePart> parts_of_once(const Image& image) {
-  const bool plain = std::all_of(image.once.begin(), image.once.end(), is_plain);
+std::vector<OncePart> parts_of_once(const Image& image,
+                                    const image::Implementations& implementations) {
+  const bool apart = std::all_of(image.once.begin(), image.once.end(), may_stand_apart);
   const std::vector<size_t> group =
-      plain ? groups_of(image) : std::vector<size_t>(image.once.size(), 0);
+      apart ? groups_of(image) : std::vector<size_t>(image.once.size(), 0);
   std::vector<OncePart> parts;
   std::map<size_t, size_t> part_of;  // by group
   std::vector<bool> seen(image.values.size(), false);
@@ -172,8 +195,10 @@ std::vector<OncePart> parts_of_once(const Image& image) {
     const auto [found, added] = part_of.emplace(group[at], parts.size());
     if (added) parts.emplace_back();
     OncePart& part = parts[found->second];
-    part.can_be_shared = plain;
+    part.can_be_shared &= apart && can_be_shared(image.once[at]);
     part.steps.push_back(at);
+    if (const auto* call = std::get_if<image::Call>(&image.once[at].what))
+      add_code(*call, implementations, part.code);
     const image::Use use = image::use_of(image.once[at], image.flag);
     for (const ValueId value : use.reads)
       if (is_source(image.values[size_t(value)]) &&
@@ -200,6 +225,7 @@ std::optional<PartKey> key_of(const OncePart& part, const Image& image, const im
     append(bytes, small ? image::checksum(tensor.bytes()) : mark.offset);
     append(bytes, static_cast<uint64_t>(mark.count));
   }
+  for (const void* code : part.code) append(bytes, reinterpret_cast<uintptr_t>(code));
   const uint64_t first = hash_of(bytes);
   bytes.insert(bytes.begin(), '\1');  // all else lies elsewhere then: a hash of its own
   return PartKey{first, hash_of(bytes)};

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "rlx/image/image.h"
+#include "rlx/image/call.h"
 
 namespace rlx::detail {
 
@@ -18,12 +18,14 @@ struct OncePart {
   std::vector<size_t> steps;            // of Image::once
   std::vector<image::ValueId> sources;  // weights and constants, in the order they are read
   std::vector<image::ValueId> kept;     // what runs read of it, in the order it is written
+  std::vector<const void*> code;        // identities of what may run its calls
   bool can_be_shared = true;
 };
-std::vector<OncePart> parts_of_once(const image::Image& image);
+std::vector<OncePart> parts_of_once(const image::Image& image,
+                                    const image::Implementations& implementations);
 
-// A hash of the steps of a part and of its sources; none where it cannot be shared. Parts with the
-// same key compute the same, whatever else is in their images.
+// A hash of the steps of a part, of its sources and of the code it calls; none where it cannot be
+// shared. Parts with the same key compute the same, whatever else is in their images.
 using PartKey = std::pair<uint64_t, uint64_t>;
 using SourceOf = std::function<const Tensor&(image::ValueId)>;
 std::optional<PartKey> key_of(const OncePart& part, const image::Image& image,

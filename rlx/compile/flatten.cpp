@@ -111,11 +111,13 @@ class Flattening {
     std::vector<Number> told;
     for (size_t r = 0; r < call.results.size(); ++r) {
       const Dims& shape = lowered_.values[size_t(call.results[r])].type.shape;
-      constant &= is_constant(shape);
       for (size_t d = 0; d < shape.size(); ++d) {
         const auto symbol = shape[d].symbol();
         const Number cell = symbol ? numbers_.told(*symbol) : kNone;
-        if (cell == kNone || !told_elsewhere_.insert(*symbol).second) continue;
+        if (cell == kNone || !told_elsewhere_.insert(*symbol).second) {
+          constant &= shape[d].is_number();
+          continue;
+        }
         made.told.push_back({static_cast<int32_t>(r), static_cast<int32_t>(d), cell});
         told.push_back(cell);
       }
@@ -187,7 +189,7 @@ class Flattening {
       if (made.elements.back() != kNone) told.push_back(made.elements.back());
     }
     made.segment = numbers_.segment(std::move(told));
-    push(std::move(made), node, body);
+    push(std::move(made), node, body).constant = is_constant(type_of(fetch.value).shape);
   }
 
   void add(const Bind& bind, int node, int body) {

@@ -14,7 +14,7 @@ struct FlatStep {
   const Dispatch* dispatch = nullptr;  // that is to be rendered
   std::vector<InPlace> in_place = {};  // what the step allows
   int body = 0;                        // the branch or loop it is in; 0: none, it always runs
-  bool constant = false;               // its sizes are numbers
+  bool constant = false;               // its sizes are numbers, or told by the step itself
   bool may_fail = false;               // by the elements of its operands
   bool shares = false;                 // in_place is what was decided: one binding serves both
 };

@@ -5,8 +5,11 @@
 #include <algorithm>
 
 #include "rlx/compile/build_image.h"
+#include "rlx/image/uses.h"
+#include "rlx/ops/ops_control.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/plan/slots.h"
+#include "rlx/ops/ops_loop.h"
 #include "rlx/testing.h"
 
 namespace rlx::detail {
@@ -155,6 +158,70 @@ TEST(MemoryPlan, ValuesOfManySizesHaveOneMiddleWhereMemoryAllows) {
     EXPECT_NEAR(double(middle), double(wanted), 64) << i;
     EXPECT_EQ(slots.offsets[i] % 64, 0) << i;
   }
+}
+
+// By the end of the run there may be much else.
+TEST(MemoryPlan, ANextValueLivesUntilItsStateIsReadForTheLastTime) {
+  for (const DeviceTraits& traits : {DeviceTraits(), gpu_traits()}) {
+    Graph graph;
+    const Value x = graph.input("x", f32({8, 8})), last = graph.state("last", f32({8, 8}));
+    const Value next = softmax(x);
+    Value y = matmul(next, last);
+    for (int i = 0; i < 3; ++i) y = matmul(y, x);
+    graph.update(last, next);
+    graph.output("y", y);
+    const Planned p = planned(graph, traits);
+    EXPECT_EQ(faults(p), std::vector<std::string>());
+    const image::State& state = p.image.states[0];
+    const image::Life life = image::lives_of(p.image, p.image.run)[size_t(state.next)];
+    ASSERT_GE(life.last, 2);
+    EXPECT_TRUE(std::holds_alternative<image::Copy>(p.image.run[size_t(life.last)].what));
+    EXPECT_EQ(p.image.run.size(), size_t(life.last) + 4) << "three products follow";
+  }
+}
+
+TEST(MemoryPlan, AStateThatALoopReadsIsUpdatedBehindTheLoop) {
+  Graph body;
+  const Value i = body.input("i", i64({})), sum = body.input("sum", f32({4})),
+              state = body.input("state", f32({4}));
+  body.output("next", sum + state * cast(i, DType::f32));
+  Graph graph;
+  const Value x = graph.input("x", f32({4})), last = graph.state("last", f32({4}));
+  const Value next = softmax(x);
+  const Value summed =
+      loop(graph.input("n", i64({})), {next}, std::move(body), {.captured = {last}})[0];
+  graph.update(last, next);
+  graph.output("y", softmax(softmax(summed)));
+  const Planned p = planned(graph);
+  EXPECT_EQ(faults(p), std::vector<std::string>());
+  const image::State& of = p.image.states[0];
+  int32_t copy = -1, back = -1;
+  for (size_t at = 0; at < p.image.run.size(); ++at) {
+    const auto* each = std::get_if<image::Copy>(&p.image.run[at].what);
+    if (each && each->target.value == of.value) copy = static_cast<int32_t>(at);
+    const auto* jump = std::get_if<image::Jump>(&p.image.run[at].what);
+    if (jump && jump->target <= static_cast<int32_t>(at)) back = static_cast<int32_t>(at);
+  }
+  ASSERT_GE(back, 0);
+  EXPECT_EQ(copy, back + 1);
+  const auto& leave = std::get<image::Jump>(
+      p.image.run[size_t(std::get<image::Jump>(p.image.run[size_t(back)].what).target)].what);
+  EXPECT_EQ(leave.target, copy) << "whoever leaves the loop comes by";
+}
+
+TEST(MemoryPlan, WhatWidensWeightsOnceHasALimitForAllOfThem) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 2048}));
+  for (int i = 0; i < 6; ++i)  // 16 MB each as floats
+    graph.output(
+        text("y", i),
+        matmul(x, cast(graph.weight(text("w", i), Tensor(DType::i8, {2048, 2048})), DType::f32)));
+  const Planned p = planned(graph, DeviceTraits());
+  int64_t bytes = 0;
+  for (size_t v = 0; v < p.image.values.size(); ++v)
+    if (p.image.values[v].kind == image::Kind::once) bytes += p.plan.bytes_of[v];
+  EXPECT_EQ(bytes, int64_t{64} << 20);
+  EXPECT_EQ(p.image.once.size(), 4u);
 }
 
 TEST(PlanChecker, FindsALiveValueOverwritten) {

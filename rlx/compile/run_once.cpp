@@ -14,7 +14,10 @@ bool may_run_once(const FlatStep& flat) {
   const image::Step& step = flat.step;
   if (!flat.constant) return false;
   if (flat.may_fail && flat.body != 0) return false;  // perhaps it never runs
-  if (const auto* call = std::get_if<image::Call>(&step.what)) return call->told.empty();
+  // What is told in a body is forgotten before the body runs again.
+  if (std::holds_alternative<image::Fetch>(step.what)) return flat.body == 0;
+  if (const auto* call = std::get_if<image::Call>(&step.what))
+    return call->told.empty() || flat.body == 0;
   return std::holds_alternative<image::Dispatch>(step.what) ||
          std::holds_alternative<image::Copy>(step.what) ||
          std::holds_alternative<image::Clear>(step.what) ||
@@ -29,30 +32,39 @@ struct Size {
   }
 };
 
+enum class Growth { none, widens, enlarges };
+// Does a step keep more bytes than it reads? It widens where they are of no more elements.
+Growth growth_of(const image::Step& step, const image::Use& use, const image::Image& image,
+                 const std::vector<int64_t>& bytes, int64_t* written_bytes) {
+  constexpr int64_t kSmall = 4096;  // is kept whatever it was made from
+  Size read, written;
+  for (const ValueId value : use.reads) read.add(image.values[size_t(value)], bytes[size_t(value)]);
+  for (const ValueId value : use.writes)
+    written.add(image.values[size_t(value)], bytes[size_t(value)]);
+  *written_bytes = written.bytes;
+  // Only the call can tell how large its results are: a selection of what it reads, as a rule.
+  const auto* call = std::get_if<image::Call>(&step.what);
+  if (call && !call->told.empty()) return Growth::none;
+  if (written.bytes <= std::max(read.bytes, kSmall)) return Growth::none;
+  return written.elements <= read.elements ? Growth::widens : Growth::enlarges;
+}
+
 }  // namespace
 
 std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image& image,
                                       const std::vector<int64_t>& bytes) {
-  // Small enough to be kept whatever it was made from.
-  constexpr int64_t kSmall = 4096;
-  // The host decodes in no load: what its kernels read is made, if not once, in every run. More
-  // bytes for as many elements are kept there up to a limit.
-  constexpr int64_t kWidened = int64_t{64} << 20;
   std::vector<image::Use> uses;
   std::vector<bool> once(steps.size());
+  std::vector<int64_t> widened(steps.size(), 0);  // bytes
   std::vector<std::vector<size_t>> writers(image.values.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     uses.push_back(image::use_of(steps[i].step, -1));  // the flag is read when all have run
     for (const ValueId value : uses[i].writes) writers[size_t(value)].push_back(i);
-    once[i] = may_run_once(steps[i]);
-    Size read, written;
-    for (const ValueId value : uses[i].reads)
-      read.add(image.values[size_t(value)], bytes[size_t(value)]);
-    for (const ValueId value : uses[i].writes)
-      written.add(image.values[size_t(value)], bytes[size_t(value)]);
-    const bool widens =
-        image.traits.on_host() && written.elements <= read.elements && written.bytes <= kWidened;
-    if (written.bytes > std::max(read.bytes, kSmall) && !widens) once[i] = false;
+    int64_t written = 0;
+    const Growth growth = growth_of(steps[i].step, uses[i], image, bytes, &written);
+    if (growth == Growth::widens) widened[i] = written;
+    once[i] = may_run_once(steps[i]) &&
+              (growth == Growth::none || (growth == Growth::widens && image.traits.on_host()));
   }
   const auto is_once = [&](ValueId value) {
     const Kind kind = image.values[size_t(value)].kind;
@@ -67,16 +79,31 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
     const Kind kind = image.values[size_t(value)].kind;
     return (kind == Kind::result || kind == Kind::temporary) && is_once(value);
   };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      if (!once[i]) continue;
-      const bool stays = std::all_of(uses[i].reads.begin(), uses[i].reads.end(), is_once) &&
-                         std::all_of(uses[i].updates.begin(), uses[i].updates.end(), is_once) &&
-                         std::all_of(uses[i].writes.begin(), uses[i].writes.end(), is_made_here);
-      if (!stays) once[i] = false, changed = true;
+  const auto leave_out_what_needs_a_run = [&] {
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (size_t i = 0; i < steps.size(); ++i) {
+        if (!once[i]) continue;
+        const bool stays = std::all_of(uses[i].reads.begin(), uses[i].reads.end(), is_once) &&
+                           std::all_of(uses[i].updates.begin(), uses[i].updates.end(), is_once) &&
+                           std::all_of(uses[i].writes.begin(), uses[i].writes.end(), is_made_here);
+        if (!stays) once[i] = false, changed = true;
+      }
     }
+  };
+  leave_out_what_needs_a_run();
+  // A kernel of a device widens what it loads. Those of the host read what is made before, if not
+  // once, in every run: it is kept as long as all of it together is little.
+  constexpr int64_t kMostWidened = int64_t{64} << 20;
+  int64_t kept = 0;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (!once[i] || widened[i] == 0) continue;
+    if (kept + widened[i] > kMostWidened)
+      once[i] = false;
+    else
+      kept += widened[i];
   }
+  leave_out_what_needs_a_run();
   return once;
 }
 

@@ -68,6 +68,20 @@ class Places {
     }
   }
 
+  // A state that is not written in its place is updated as soon as nobody reads what it was: from
+  // then on the memory of its next value serves others.
+  void move_updates_up() {
+    for (const image::State& state : image_.states) {
+      if (state.value < 0 || state.next < 0 || place(state.next) == state.value) continue;
+      if (sharers_[size_t(state.value)].size() > 1) continue;
+      for (size_t at = steps_.size(); at-- > 0;)
+        if (updates(steps_[at], state)) {
+          move_up(at, size_t(std::max(last_read(state.value), last_write(state.next))) + 1);
+          break;
+        }
+    }
+  }
+
  private:
   static bool is_activation(const image::Value& value) {
     return value.kind == Kind::result || value.kind == Kind::temporary;
@@ -113,6 +127,42 @@ class Places {
     for (const InPlace& pair : flat.in_place)
       if (pair.from == state && pair.to == value && !flat.shares && allows(flat, pair))
         return note_sharing(flat, pair), true;
+    return false;
+  }
+
+  static bool updates(const FlatStep& flat, const image::State& state) {
+    const auto* copy = std::get_if<image::Copy>(&flat.step.what);
+    return copy && copy->target.value == state.value && copy->source.value == state.next;
+  }
+  int32_t last_write(ValueId value) const {
+    int32_t last = -1;
+    for (size_t at = 0; at < steps_.size(); ++at)
+      for (const ValueId written : uses_[at].writes)
+        if (place(written) == place(value)) last = std::max(last, ends_[at]);
+    return last;
+  }
+  // Puts the step `from` before the first one from `to` on that every run comes by once.
+  void move_up(size_t from, size_t to) {
+    while (to < from && is_within_jump(to)) ++to;
+    if (to >= from) return;
+    const auto rotate = [&](auto& list) {
+      const auto begin = list.begin();
+      std::rotate(begin + int64_t(to), begin + int64_t(from), begin + int64_t(from) + 1);
+    };
+    rotate(steps_);
+    rotate(uses_);
+    for (FlatStep& flat : steps_)  // who jumped to `to` comes by the moved step
+      if (auto* jump = std::get_if<image::Jump>(&flat.step.what))
+        if (size_t(jump->target) > to && size_t(jump->target) <= from) ++jump->target;
+    note_loops();
+  }
+  // Would a step in front of `at` be jumped over, or be part of a loop?
+  bool is_within_jump(size_t at) const {
+    for (size_t from = 0; from < steps_.size(); ++from)
+      if (const auto* jump = std::get_if<image::Jump>(&steps_[from].step.what)) {
+        const auto target = size_t(jump->target);
+        if (target > from ? from < at && at < target : target <= at && at <= from) return true;
+      }
     return false;
   }
 
@@ -227,6 +277,7 @@ void share_places(FlatSteps& steps, image::Image& image) {
   places.take_places_of_operands();
   places.take_places_of_copies();
   places.take_places_of_states();
+  places.move_updates_up();
 }
 
 }  // namespace rlx::detail

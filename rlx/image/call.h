@@ -63,6 +63,9 @@ struct Implementation {
   bool finishes = false;    // runs the tile of the call; else that is done behind it
   bool stores = false;      // follows `stored`; else results are copied there
   Scalar scalar = nullptr;  // of an op on single elements
+  // Tells it from what others mean by its name and version, as long as it lives; null: nothing
+  // does.
+  const void* identity = nullptr;
 };
 
 // Where a table has what checks the operands and results of an op before it runs.

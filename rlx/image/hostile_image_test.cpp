@@ -57,8 +57,12 @@ image::Image image_of_case(const Case& each, const Dim& rows) {
 std::string run(image::Image image) {
   return error_of([&] {
     image::verify(image);  // as for an image from a file
-    const Program program = prepare({}, detail::image_of(std::move(image)), catalog());
-    program.run({{"x", Tensor(DType::f32, {4, 6})}});
+    Program program = prepare({}, detail::image_of(std::move(image)), catalog());
+    const Tensor x(DType::f32, {4, 6});
+    const std::string first = error_of([&] { program.run({{"x", x}}); });
+    // The same tensors find the same operands, and what was refused is refused again.
+    EXPECT_EQ(error_of([&] { program.run({{"x", x}}); }), first);
+    if (!first.empty()) fail(ErrorKind::invalid_model, first);
   });
 }
 

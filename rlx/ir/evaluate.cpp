@@ -41,6 +41,29 @@ Types concrete_types(const Node& node, const std::vector<const Tensor*>& inputs,
   return inferred.types;
 }
 
+// The types that a node has had since it was added; none where a symbol is told by nobody.
+std::optional<Types> types_of(const Node& node, const SymbolValues& symbols) {
+  for (const TensorType& type : node.types)
+    if (!is_bound(type.shape, symbols)) return std::nullopt;
+  for (const DimCheck& check : node.checks) {
+    if (!is_bound({check.a, check.b}, symbols)) return std::nullopt;
+    check.require_under(symbols);
+  }
+  return node.types;
+}
+
+// What is computed by the types of nodes must be of these types: a graph may be from a file.
+void require_types(const Node& node, const std::vector<Tensor>& results,
+                   const SymbolValues& symbols) {
+  for (size_t r = 0; r < results.size(); ++r) {
+    const TensorType& type = node.types[r];
+    const bool same = results[r].dtype() == type.dtype && is_bound(type.shape, symbols) &&
+                      bound(type.shape, symbols) == results[r].shape();
+    require(same, node.op->name, ": '", node.name, "' is ", type, ", and it was given ",
+            results[r].type());
+  }
+}
+
 // Symbols that this node's results introduced get their values.
 void bind_results(const Node& node, const std::vector<Tensor>& results, SymbolValues& symbols) {
   for (size_t r = 0; r < results.size(); ++r) {
@@ -56,19 +79,22 @@ void bind_results(const Node& node, const std::vector<Tensor>& results, SymbolVa
 }
 
 std::vector<Tensor> run_node(const Node& node, const std::vector<const Tensor*>& inputs,
-                             bool used_memory, SymbolValues& symbols) {
+                             const EvaluateOptions& options, SymbolValues& symbols) {
   std::vector<Tensor> results;
-  for (const TensorType& type : concrete_types(node, inputs, symbols)) {
+  std::optional<Types> types = options.as_added ? types_of(node, symbols) : std::nullopt;
+  if (!types) types = concrete_types(node, inputs, symbols);
+  for (const TensorType& type : *types) {
     const bool op_tells = !is_bound(type.shape, symbols) && has_unknown(type.shape);
     results.push_back(op_tells ? Tensor(type.dtype, Shape{0})
                                : Tensor(type.dtype, bound(type.shape, symbols)));
-    if (!used_memory) continue;
+    if (!options.used_memory) continue;
     const std::span<std::byte> bytes = results.back().mutable_bytes();
     std::fill(bytes.begin(), bytes.end(), std::byte{0x7f});
   }
   require(static_cast<bool>(node.op->reference), node.op->name, ": has no reference");
   node.op->reference({*node.op, inputs, node.attrs, results, symbols});
   bind_results(node, results, symbols);
+  if (options.as_added) require_types(node, results, symbols);
   return results;
 }
 
@@ -123,13 +149,14 @@ Evaluation evaluate(const Graph& graph, const TensorMap& inputs, const EvaluateO
       if (is_source(node)) {
         results.push_back({source_tensor(node, inputs, options, symbols)});
         bind_results(node, results.back(), symbols);
+        if (options.as_added) require_types(node, results.back(), symbols);
         continue;
       }
       std::vector<const Tensor*> operands;
       for (const Value& input : node.inputs)
         operands.push_back(input.present() ? &results[size_t(input.node)][size_t(input.result)]
                                            : nullptr);
-      results.push_back(run_node(node, operands, options.used_memory, symbols));
+      results.push_back(run_node(node, operands, options, symbols));
     } catch (Error& error) {
       error.add_note(text("at node '", node.name, "'"));
       throw;
@@ -156,7 +183,7 @@ std::vector<Tensor> evaluate_body(const Graph& body, const std::vector<Tensor>& 
   size_t next = 0;
   for (const Node& node : body.nodes())
     if (is_input(node)) named[node.name] = inputs.at(next++);
-  Evaluation evaluation = evaluate(body, named, {.symbols = symbols});
+  Evaluation evaluation = evaluate(body, named, {.symbols = symbols, .as_added = true});
   std::vector<Tensor> outputs;
   for (const GraphOutput& output : body.outputs())
     outputs.push_back(evaluation.outputs.at(output.name));

@@ -20,6 +20,7 @@ struct EvaluateOptions {
   bool keep_results = false;
   bool used_memory = false;  // results begin as anything, as they do in the memory of a run
   const SymbolValues* symbols = nullptr;  // those that no input tells
+  bool as_added = false;  // results have the types their nodes have: no shape rule is asked again
 };
 
 Evaluation evaluate(const Graph& graph, const TensorMap& inputs,

@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/device_test.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ir/text.h"
+#include "rlx/op.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/program.h"
+#include "rlx/testing.h"
 
 namespace rlx {
 namespace {
@@ -51,6 +55,49 @@ const char* const kSources =
     "%3 = input @\"m\" : i64[1]\n%4 = input @\"z\" : f32[]\n";
 const char* const kEnd =
     "%7 = expand %2, %0 @\"y\" : f32[k.0]\n%8 = add %7, %6 @\"y2\" : f32[k.0]\noutput \"y\" %8\n";
+
+OpRef counted(const std::shared_ptr<int>& asked) {
+  OpDef op;
+  op.name = "test.counted";
+  op.family = "test";
+  op.infer = [asked](const InferSite& site) {
+    ++*asked;
+    return Types{site.in(0)};
+  };
+  op.reference = [](const ReferenceSite& site) { site.out() = site.in(0).copy(); };
+  op.host_reason = "a test";
+  return std::make_shared<const OpDef>(op);
+}
+
+TEST(BodyRules, AreNotAskedWhenTheBodyIsEvaluated) {
+  const auto asked = std::make_shared<int>(0);
+  Graph body;
+  const Value x = body.input("x", f32({"n", 2}));
+  body.output("y", concat({body.add(counted(asked), {x}), x}, 0));
+  *asked = 0;
+  for (const int64_t n : {2, 3, 3})
+    EXPECT_EQ(evaluate_body(body, {Tensor(DType::f32, {n, 2})})[0].shape(), (Shape{2 * n, 2}));
+  EXPECT_EQ(*asked, 0);
+  EXPECT_NE(error_of([&] { evaluate_body(body, {Tensor(DType::f32, {3, 3})}); }), "");
+}
+
+// Also where a call runs on the host for another device.
+TEST_P(Bodies, RulesOfAnImageFromAFileAreAskedForNewExtentsOnly) {
+  const auto asked = std::make_shared<int>(0);
+  OpSet ops = catalog();
+  ops.add(counted(asked));
+  Graph graph;
+  graph.output("y", graph.add(ops.at("test.counted"), {relu(graph.input("x", f32({"n", 2})))}));
+  const Program program = prepare(device(), compile_image(graph, {.device = device()}), ops);
+  const auto run = [&](int64_t n) {
+    EXPECT_EQ(program.run({{"x", Tensor(DType::f32, {n, 2})}}).at("y").shape(), (Shape{n, 2}));
+  };
+  run(3), run(4);
+  EXPECT_GT(*asked, 0);
+  *asked = 0;
+  for (int i = 0; i < 3; ++i) run(3), run(4);
+  EXPECT_EQ(*asked, 0);
+}
 
 TEST_P(Bodies, AnInputMayHaveTheNameOfOneOutside) {
   const std::string same = "  output \"o\" %1\n";

@@ -2,6 +2,7 @@
 // plans; and images that say what they are.
 #include <gtest/gtest.h>
 
+#include "rlx/backend/binding.h"
 #include "rlx/backend/webgpu/webgpu_device.h"
 #include "rlx/conformance/device_test.h"
 #include "rlx/op.h"
@@ -111,6 +112,28 @@ TEST_P(Kept, ALostDeviceGoesOnFromTheSnapshotAndSaysSo) {
   EXPECT_EQ(counting.state("total"), 2);
 }
 
+// A state is updated behind its last reader, and the run goes on.
+TEST_P(Kept, AStateThatWasUpdatedBeforeItsRunFailedIsNoState) {
+  Graph graph;
+  const Value x = graph.input("x", f32({4, 4})), last = graph.state("last", f32({4, 4}));
+  const Value next = softmax(x);
+  const Value y = matmul(next, last);
+  graph.update(last, next);
+  graph.output("z", gather(softmax(y, 0), graph.input("i", i64({1}))));
+  Program program = compile(graph, {.device = device()});
+  const auto run = [&](double index) {
+    return error_of([&] {
+      program.run({{"x", filled({4, 4}, 1)}, {"i", Tensor::of(DType::i64, {1}, {index})}});
+    });
+  };
+  EXPECT_EQ(run(0), "");
+  EXPECT_NE(run(100).find("gather: index 100 is out of range"), std::string::npos);
+  EXPECT_NE(run(0).find("state 'last'"), std::string::npos);
+  program.write_state("last", filled({4, 4}, 1));
+  EXPECT_EQ(run(0), "");
+  EXPECT_EQ(program.read_state("last").at(0), 0.25);
+}
+
 // ---- Computed once, for all --------------------------------------------------------------------
 
 // exp(w) is computed once; what is done with x differs.
@@ -173,6 +196,99 @@ TEST_P(Kept, PartsOfOnceWithOtherWeightsAreNotMixedUp) {
   EXPECT_EQ(outputs.at("c").at(5), 0);
 }
 
+OpRef versioned(int32_t version) {
+  OpDef op;
+  op.name = "test.versioned";
+  op.family = "test";
+  op.infer = [](const InferSite& site) { return Types{site.in(0)}; };
+  op.reference = [](const ReferenceSite& site) { site.out() = site.in(0).copy(); };
+  op.host_reason = "a test";
+  op.version = version;
+  return std::make_shared<const OpDef>(op);
+}
+
+// On a device as well: it has no kernel, and the host calls what each of them says.
+TEST_P(Kept, WhatTwoOpsOfOneNameComputeOnceIsNotMixedUp) {
+  const Tensor w = filled({64, 64}, 3);
+  const auto made = [&](double factor) {
+    OpDef op = *versioned(1);
+    op.reference = [factor](const ReferenceSite& site) {
+      for (int64_t i = 0; i < site.in(0).count(); ++i) site.out().set(i, factor * site.in(0).at(i));
+    };
+    Graph graph;
+    const Value scaled = graph.add(std::make_shared<const OpDef>(op), {graph.weight("w", w)});
+    graph.output("y", graph.input("x", f32({64, 64})) + scaled);
+    Program program = compile(graph, {.device = device()});
+    EXPECT_EQ(image_of(program).once.size(), 1u);
+    return program;
+  };
+  const Program two = made(2), five = made(5);
+  EXPECT_EQ(two.run({{"x", filled({64, 64}, 1)}}).at("y").at(0), 7);
+  EXPECT_EQ(five.run({{"x", filled({64, 64}, 1)}}).at("y").at(0), 16);
+}
+
+// The elements of a weight that are not 0, and as many rows of x as another weight says.
+Graph telling(const Tensor& marks, const Tensor& rows) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n"}));
+  const Value at = reshape(non_zero(graph.weight("marks", marks)), {-1});
+  graph.output("taken", gather(x, at));
+  graph.output("first", slice(x, graph.constant(Tensor::of(DType::i64, {1}, {0})),
+                              graph.weight("rows", rows)));
+  return graph;
+}
+Tensor marks(int64_t every) {
+  Tensor tensor(DType::f32, {1200});
+  for (int64_t i = 0; i < 1200; i += every) tensor.set(i, 1);
+  return tensor;
+}
+
+// Extents that weights tell are those of the program: no run asks for them.
+TEST_P(Kept, WhatWeightsTellIsToldOnce) {
+  const auto rows = [](double count) { return Tensor::of(DType::i64, {1}, {count}); };
+  Program program = compile(telling(marks(5), rows(7)), {.device = device()});
+  const image::Image& image = image_of(program);
+  EXPECT_FALSE(cells_told_by(image.once).empty());
+  EXPECT_TRUE(cells_told_by(image.run).empty());
+  const auto expect_extents = [&](int64_t taken, int64_t first) {
+    for (const int64_t n : {1300, 1200}) program.run({{"x", filled({n}, 3)}});
+    for (const int64_t n : {1200, 1300, 1200}) {
+      RunReport report;
+      RunOptions options;
+      options.report = &report;
+      const TensorMap outputs = program.run({{"x", filled({n}, 3)}}, options).tensors;
+      EXPECT_EQ(outputs.at("taken").shape(), Shape{taken});
+      EXPECT_EQ(outputs.at("first").shape(), Shape{first});
+      EXPECT_EQ(outputs.at("taken").at(taken - 1), 3);
+      EXPECT_EQ(report.counters.plans, 0u);
+    }
+  };
+  expect_extents(240, 7);
+  program.set_weight("rows", rows(9));
+  program.set_weight("marks", marks(6));
+  expect_extents(200, 9);
+  const Program other = compile(telling(marks(4), rows(2)), {.device = device()});
+  EXPECT_EQ(other.run({{"x", filled({1200}, 3)}}).at("taken").shape(), Shape{300});
+  expect_extents(200, 9);
+  if (!gpu_device()) return;
+  lose_device();
+  expect_extents(200, 9);
+}
+
+// A weight that is given later tells when it is there.
+TEST_P(Kept, WhatAMissingWeightTellsIsToldWhenItIsGiven) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1200}));
+  graph.output("taken", gather(x, reshape(non_zero(graph.weight("marks", f32({1200}))), {-1})));
+  Program program = compile(graph, {.device = device()});
+  EXPECT_NE(error_of([&] {
+              program.run({{"x", filled({1200}, 3)}});
+            }).find("has no tensor"),
+            std::string::npos);
+  program.set_weight("marks", marks(100));
+  EXPECT_EQ(program.run({{"x", filled({1200}, 3)}}).at("taken").shape(), Shape{12});
+}
+
 // ---- Caches ------------------------------------------------------------------------------------
 
 // Nothing of the first run is read: who reads what was made of it is told, and its program is not
@@ -227,17 +343,6 @@ TEST_P(Kept, PlansAreBoundedAndCounted) {
 }
 
 // ---- Images ------------------------------------------------------------------------------------
-
-OpRef versioned(int32_t version) {
-  OpDef op;
-  op.name = "test.versioned";
-  op.family = "test";
-  op.infer = [](const InferSite& site) { return Types{site.in(0)}; };
-  op.reference = [](const ReferenceSite& site) { site.out() = site.in(0).copy(); };
-  op.host_reason = "a test";
-  op.version = version;
-  return std::make_shared<const OpDef>(op);
-}
 
 TEST_P(Kept, AnImageOfAnotherVersionOfAnOpIsAnError) {
   Graph graph;

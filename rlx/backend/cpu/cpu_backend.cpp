@@ -65,9 +65,8 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
         binding_(image_, *options_.implementations),
         memory_(image_, read_anywhere(image_), engine_->team),
         states_(image_, memory_),
-        parts_(parts_of_once(image_)),
+        parts_(parts_of_once(image_, *options_.implementations)),
         once_results_(parts_.size()),
-        told_(told_cells(image_)),
         once_(steps(image_.once)),
         run_(steps(image_.run)) {
     for (const image::Weight& weight : image_.weights)
@@ -112,13 +111,13 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     const Counters before = counters_;
     ++counters_.runs;
     check_ready();
+    if (once_stale_) run_once();
     if (binding_.update(request)) ++epochs_.places;
     const auto plan = plans_.plan(image_, binding_.cells(), counters_);
     const int64_t left = check_budget(image_, *plan, options_.memory_budget);
     const auto last = memory_.plan();
     if (memory_.fit(plan)) ++counters_.buffers;
     if (last != plan) ++epochs_.places;
-    if (once_stale_) run_once();
     take_inputs(request, brought);
     memory_.begin_run(left);
     try {
@@ -195,7 +194,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
 
  private:
   CpuSteps steps(const image::Steps& list) {
-    return {list, told_, image_, *options_.implementations, memory_, engine_, counters_};
+    return {list, image_, *options_.implementations, memory_, engine_, counters_};
   }
 
   void check_ready() const {
@@ -219,6 +218,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     ++epochs_.places;
     once_.run(cells, epochs_, nullptr, 0, &skipped);
     memory_.end_once();
+    binding_.take_once(cells);
     const auto made = [this](const OncePart& part) {
       const auto results = std::make_shared<CpuOnce>();
       for (const ValueId value : part.kept) results->push_back(memory_.value(value));
@@ -316,7 +316,6 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
   const std::vector<OncePart> parts_;
   OnceResults<CpuOnce> once_results_;
   Plans plans_;
-  const std::set<image::Number> told_;
   Counters counters_;
   CpuSteps once_, run_;
   bool once_stale_ = true;

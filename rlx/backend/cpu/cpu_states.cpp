@@ -7,7 +7,8 @@ namespace rlx::detail {
 using image::ValueId;
 
 namespace {
-[[noreturn]] void fail_of(const std::vector<std::string>& names) {
+[[noreturn]] void fail_of(std::vector<std::string> names) {
+  for (std::string& name : names) name = "'" + name + "'";
   fail(ErrorKind::invalid_input, "state ", joined(names),
        " was half written by a run that failed: write or reset it");
 }

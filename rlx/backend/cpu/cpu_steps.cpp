@@ -21,38 +21,26 @@ std::string described(const image::Call& call) {
   return call.op == image::kElements ? rest : text(call.op, " + ", rest);
 }
 
-}  // namespace
-
-// The cells that steps tell, and all that depends on them.
-std::set<image::Number> told_cells(const image::Image& image) {
-  std::set<image::Number> told;
-  const auto add = [&](const image::Steps& steps) {
-    for (const image::Step& step : steps) {
-      if (const auto* fetch = std::get_if<image::Fetch>(&step.what))
-        told.insert(fetch->elements.begin(), fetch->elements.end());
-      if (const auto* bind = std::get_if<image::Bind>(&step.what)) {
-        told.insert(bind->number);
-        told.insert(bind->forget.begin(), bind->forget.end());
-      }
-      if (const auto* call = std::get_if<image::Call>(&step.what))
-        for (const image::Call::Told& each : call->told) told.insert(each.number);
-    }
-  };
-  add(image.once);
-  add(image.run);
+// The cells that the steps tell, and all that depends on them.
+std::set<image::Number> told_cells(const image::Steps& steps, const image::Image& image) {
+  const std::vector<image::Number> by_steps = cells_told_by(steps);
+  std::set<image::Number> told(by_steps.begin(), by_steps.end());
   for (const image::Instruction& code : image.numbers.code)
     if (told.count(code.a) || told.count(code.b)) told.insert(code.result);
   return told;
 }
 
-CpuSteps::CpuSteps(const image::Steps& steps, const std::set<image::Number>& told,
-                   const image::Image& image, const image::Implementations& implementations,
-                   CpuMemory& memory, CpuEnginePtr engine, Counters& counters)
+}  // namespace
+
+CpuSteps::CpuSteps(const image::Steps& steps, const image::Image& image,
+                   const image::Implementations& implementations, CpuMemory& memory,
+                   CpuEnginePtr engine, Counters& counters)
     : steps_(steps),
       image_(image),
       memory_(memory),
       engine_(std::move(engine)),
       counters_(counters) {
+  const std::set<image::Number> told = told_cells(steps, image);
   for (const image::Step& step : steps) ready_.push_back(make_ready(step, told, implementations));
 }
 
@@ -136,10 +124,12 @@ void CpuSteps::run_call(const image::Step& step, Ready& ready, image::Cells& cel
   const auto start = report_ ? Clock::now() : Clock::time_point();
   ++counters_.host_steps;
   PreparedCall& call = ready.call;
-  if (must_place(ready))
+  if (must_place(ready)) {
     call.place(
         cells, [&](ValueId v) { return readable(v); },
         [&](ValueId v) { return memory_.target(v, cells); });
+    note_placed(ready);
+  }
   call.run();
   call.tell(cells);
   const image::CallSite& site = call.site();
@@ -175,15 +165,21 @@ void CpuSteps::keep(ValueId value, const image::CallSite& site, size_t r,
   memory_.keep(value, site.results[r], cells);
 }
 
-// Have the operands moved since the step ran last?
-bool CpuSteps::must_place(Ready& ready) const {
-  const uint64_t wanted = (epochs_.places << 32) + (ready.reads_inputs ? epochs_.inputs : 0);
-  if (!ready.is_told && ready.placed == wanted) return false;
-  ready.placed = wanted;
-  return true;
+uint64_t CpuSteps::epochs_of(const Ready& ready) const {
+  return (epochs_.places << 32) + (ready.reads_inputs ? epochs_.inputs : 0);
 }
+// Have the operands moved since they were found last?
+bool CpuSteps::must_place(const Ready& ready) const {
+  return ready.is_told || ready.placed != epochs_of(ready);
+}
+// Said when they are found and checked: what is refused is looked at again in the next run.
+void CpuSteps::note_placed(Ready& ready) const { ready.placed = epochs_of(ready); }
+
 Tensor& CpuSteps::placed(ValueId value, Ready& ready, const image::Cells& cells) {
-  if (must_place(ready)) memory_.set(value, memory_.target(value, cells));
+  if (must_place(ready)) {
+    memory_.set(value, memory_.target(value, cells));
+    note_placed(ready);
+  }
   return memory_.value(value);
 }
 
@@ -195,6 +191,7 @@ bool CpuSteps::run_copy(const image::Copy& copy, Ready& ready, const image::Cell
     const bool there = partial || image_.values[size_t(to)].kind == Kind::state;
     if (!there) memory_.set(to, memory_.target(to, cells));
     if (views) make_strided(copy, cells, ready);
+    note_placed(ready);
   }
   std::optional<Tensor> aligned;  // a run copies no tensor, which would allocate
   if (memory_.in_once()) aligned = readable(copy.source.value);

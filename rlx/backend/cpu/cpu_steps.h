@@ -15,14 +15,11 @@
 
 namespace rlx::detail {
 
-// The cells that steps tell, and all that depends on them.
-std::set<image::Number> told_cells(const image::Image& image);
-
 class CpuSteps {
  public:
-  CpuSteps(const image::Steps& steps, const std::set<image::Number>& told,
-           const image::Image& image, const image::Implementations& implementations,
-           CpuMemory& memory, CpuEnginePtr engine, Counters& counters);
+  CpuSteps(const image::Steps& steps, const image::Image& image,
+           const image::Implementations& implementations, CpuMemory& memory, CpuEnginePtr engine,
+           Counters& counters);
 
   // The same numbers mean that the operands of a step are where it found them last.
   struct Epochs {
@@ -54,7 +51,9 @@ class CpuSteps {
   void make_strided(const image::Copy& copy, const image::Cells& cells, Ready& ready) const;
   void keep(image::ValueId value, const image::CallSite& site, size_t r, const image::Cells& cells);
   Tensor readable(image::ValueId value);
-  bool must_place(Ready& ready) const;
+  uint64_t epochs_of(const Ready& ready) const;
+  bool must_place(const Ready& ready) const;
+  void note_placed(Ready& ready) const;
   Tensor& placed(image::ValueId value, Ready& ready, const image::Cells& cells);
   void note_step(const image::Step& step, std::string what, const std::string& reason,
                  Clock::time_point start, const std::string& implementation);

@@ -30,7 +30,7 @@ Result<bool> result_of(const Error* error) {
 Executor::Executor(const std::shared_ptr<WebGpuDevice>& device, PrepareOptions options)
     : options_(complete(std::move(options))),
       image_(*options_.image),
-      needs_(needs_of(image_, device->traits())),
+      needs_(needs_of(image_, *options_.implementations, device->traits())),
       callers_(OwnTickets(device->tickets(), this)),
       callbacks_(*this, callers_.tickets()),
       host_(image_),

@@ -55,7 +55,8 @@ uint64_t params_bytes_of(const Image& image, const image::Steps& steps, int64_t 
 
 }  // namespace
 
-ImageNeeds needs_of(const Image& image, const DeviceTraits& traits) {
+ImageNeeds needs_of(const Image& image, const image::Implementations& implementations,
+                    const DeviceTraits& traits) {
   ImageNeeds needs;
   needs.on_device = used_on_device(image, image.run);
   for (const image::Output& output : image.outputs)
@@ -88,7 +89,7 @@ ImageNeeds needs_of(const Image& image, const DeviceTraits& traits) {
     if (!place_is_kept[size_t(place)]) needs.once_temporaries.push_back(place);
   }
 
-  needs.once_parts = parts_of_once(image);
+  needs.once_parts = parts_of_once(image, implementations);
 
   for (const image::Step& step : image.run) {
     std::vector<size_t>& written = needs.states_written.emplace_back();

@@ -24,7 +24,8 @@ struct ImageNeeds {
   uint64_t params_bytes = 0;                        // of the block that holds them
 };
 
-ImageNeeds needs_of(const image::Image& image, const DeviceTraits& traits);
+ImageNeeds needs_of(const image::Image& image, const image::Implementations& implementations,
+                    const DeviceTraits& traits);
 
 inline uint64_t aligned(uint64_t bytes, int64_t alignment) {
   const auto to = static_cast<uint64_t>(alignment);

@@ -180,6 +180,7 @@ void Job::finish_once() {
   }
   recorder_.flush();
   once_.finish();
+  plan_.take_once(once_.cells());
   prepare();
 }
 

@@ -95,8 +95,9 @@ void OnceValues::place() {
   }
   for (const ValueId place : needs_.once_places) {
     if (!used[size_t(place)]) continue;
-    check_size(place);
     resources.free(place);
+    if (resources.is_late(place)) continue;  // the call that tells its size makes room
+    check_size(place);
     resources.fit_own(place, plan_.bytes_of[size_t(place)]);
   }
   if (image_.flag >= 0) resources.fit_own(image_.flag, kFlagBytes);

@@ -17,6 +17,7 @@ class RunPlan {
 
   // Binds the request's inputs, and has the connection's resources use the plan for them.
   void update(const RunRequest& request);
+  void take_once(const image::Cells& cells) { binding_.take_once(cells); }
   image::Cells& cells() { return binding_.cells(); }
   int64_t bytes_left() const { return bytes_left_; }  // of the budget, beside the plan
   void fill_report(RunReport& report) const;
