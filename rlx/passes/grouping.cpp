@@ -30,7 +30,7 @@ void add_symbols(const Dims& dims, std::set<std::string>& symbols) {
 }  // namespace
 
 Grouping::Grouping(const Graph& graph, const DeviceTraits& traits, const Choices& choices,
-                   std::vector<NearMiss>* misses)
+                   NearMisses* misses)
     : graph_(graph),
       traits_(traits),
       choices_(choices),

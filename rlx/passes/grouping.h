@@ -16,7 +16,7 @@ namespace rlx {
 class Grouping {
  public:
   Grouping(const Graph& graph, const DeviceTraits& traits, const Choices& choices,
-           std::vector<NearMiss>* misses);
+           NearMisses* misses);
 
   struct Group {
     std::vector<int> nodes;  // of the graph, sorted
@@ -112,7 +112,7 @@ class Grouping {
   const Graph& graph_;
   const DeviceTraits& traits_;
   const Choices& choices_;
-  std::vector<NearMiss>* misses_;
+  NearMisses* misses_;
   size_t size_;
   std::vector<std::vector<int>> readers_;
   std::vector<bool> once_;    // made of weights and constants alone: computed once, outside

@@ -65,8 +65,8 @@ void Grouping::take_load(int anchor, const Value& operand, std::vector<int> node
   const auto miss = [&](const std::string& reason) {
     if (!misses_) return;
     const Node& node = graph_.node(anchor);
-    misses_->push_back({anchor, node.op->name, node.name, nodes.size(),
-                        text(describe(value.producer()), " before it: ", reason)});
+    misses_->add({anchor, node.op->name, node.name, nodes.size(),
+                  text(describe(value.producer()), " before it: ", reason)});
   };
   // Others' elements are not those of the anchor's result: they cannot be stored with them.
   const Dim stored = count(graph_.node(anchor).types[0].shape);

@@ -46,6 +46,26 @@ TEST(Optimise, APassCanBeDisabledByName) {
   EXPECT_GT(calls({"fold-scales"}), calls({}));
 }
 
+TEST(Optimise, EachPassCanBeDisabled) {
+  Graph graph = norm_behind_conv();
+  const Value norm = graph.outputs()[0].value;
+  graph.output("gated", norm * sigmoid(norm));
+  const TensorMap inputs{{"x", some_tensor({1, 2, 3, 3})}};
+  const Tensor want = compile(graph).run(inputs).at("gated");
+  for (const std::string& name : pass_names()) {
+    SCOPED_TRACE(name);
+    const CompileOptions options{.disabled_passes = {name}};
+    std::vector<PassReport> report;
+    detail::optimised(graph, options, {.report = &report});
+    int64_t of_it = 0, of_others = 0;
+    for (const PassReport& each : report) (each.name == name ? of_it : of_others) += each.changes;
+    EXPECT_EQ(of_it, 0);
+    EXPECT_GT(of_others, 0);
+    const Tensor y = compile(graph, options).run(inputs).at("gated");
+    for (int64_t i = 0; i < y.count(); ++i) EXPECT_NEAR(y.at(i), want.at(i), 1e-4);
+  }
+}
+
 TEST(Optimise, ANameThatIsNoPassIsAnErrorWithThoseThatAre) {
   const std::string message =
       error_of([] { compile(norm_behind_conv(), {.disabled_passes = {"fold"}}); });
