@@ -1,4 +1,5 @@
 #include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/ops/ops_resize.h"
 #include "rlx/ops/ops_sort.h"
 #include "rlx/passes/testing.h"
@@ -7,6 +8,8 @@ namespace rlx {
 
 const OpDef& conv_op();
 const OpDef& if_else_op();
+const OpDef& quantise_op();
+const OpDef& dequantise_op();
 
 namespace {
 
@@ -323,6 +326,32 @@ TEST(Fuse, AKernelThatDoesNotSayHowOftenItLoadsTakesNothing) {
   ASSERT_EQ(misses.size(), 1u);
   EXPECT_EQ(misses[0].op, "conv");
   EXPECT_NE(misses[0].reason.find("does not say how often"), std::string::npos);
+}
+
+TEST(Fuse, BytesBecomeNumbersInLoadsAndNumbersBytesInRegions) {
+  Graph loads, region;
+  const Value bytes = loads.input("x", {DType::u8, {8, 8}}), scale = loads.input("scale", f32({}));
+  loads.output("y", softmax(bytes.apply(dequantise_op(), {bytes, scale})));
+  EXPECT_EQ(fused_ops(loads), "fused(dequantise softmax)");
+  const Value x = region.input("x", {DType::i32, {8, 8}}), of = region.input("of", f32({})),
+              to = region.input("to", f32({}));
+  const Value zero = region.input("zero", {DType::u8, {}});
+  const Value y = relu(x.apply(dequantise_op(), {x, of}));
+  region.output("y", y.apply(quantise_op(), {y, to, zero}, {{"to", DType::u8}}));
+  EXPECT_EQ(fused_ops(region), "fused(dequantise relu quantise)");
+}
+
+TEST(Fuse, AnAnchorMayHaveResultsThatNobodyReads) {
+  Graph graph, indexed;
+  const auto pooled = [](Graph& made) {
+    return max_pool(made.input("x", f32({1, 2, 8, 8})), {2, 2}, {.strides = {2, 2}});
+  };
+  graph.output("y", relu(pooled(graph).values));
+  EXPECT_EQ(fused_ops(graph), "fused(max_pool relu)");
+  const TopK both = pooled(indexed);
+  indexed.output("y", relu(both.values));
+  indexed.output("at", both.indices);
+  EXPECT_EQ(fused_ops(indexed), "max_pool relu");
 }
 
 TEST(Fuse, HeavyWorkIsNotRepeated) {

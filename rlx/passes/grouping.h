@@ -74,7 +74,7 @@ class Grouping {
 
   AnchorTraits store_of(const Node& node) const;
 
-  bool may_be_anchor(const Node& node) const;
+  bool may_be_anchor(int at) const;
   static bool knows_host_inputs(const Node& node);
 
   // Bindings of the device, and no packed results beside others.
@@ -115,9 +115,10 @@ class Grouping {
   NearMisses* misses_;
   size_t size_;
   std::vector<std::vector<int>> readers_;
-  std::vector<bool> once_;    // made of weights and constants alone: computed once, outside
-  std::vector<bool> leaves_;  // the graph, as an output or the next value of a state
-  std::vector<int> group_;    // by node; -1: none
+  std::vector<bool> once_;     // made of weights and constants alone: computed once, outside
+  std::vector<bool> leaves_;   // the graph, as an output or the next value of a state
+  std::vector<bool> several_;  // of its results more than the first is read
+  std::vector<int> group_;     // by node; -1: none
   std::vector<Group> groups_;
 };
 

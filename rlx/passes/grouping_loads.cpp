@@ -14,7 +14,7 @@ void Grouping::take_loads() {
     const int own = group_[size_t(at)];
     if (once_[size_t(at)] || (own >= 0 && groups_[size_t(own)].anchor != at)) continue;
     const Node& node = graph_.node(at);
-    if (is_source(node) || !may_be_anchor(node)) continue;
+    if (is_source(node) || !may_be_anchor(at)) continue;
     std::optional<AnchorTraits> traits;  // asked for once, where there is something to take
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       std::vector<int> nodes = in_front_of(at, i);

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/device_test.h"
-#include "rlx/passes/testing.h"
 #include "rlx/op.h"
+#include "rlx/passes/testing.h"
 #include "rlx/rlx.h"
 #include "rlx/runtime/internals.h"
 #include "rlx/testing.h"
