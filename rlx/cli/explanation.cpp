@@ -234,11 +234,7 @@ nlohmann::ordered_json graph_json(const Graph& graph, const SymbolValues& symbol
 
 }  // namespace
 
-std::string summary_of(size_t pass) {
-  const std::vector<const Pass*> list = pass_pipeline();
-  return pass < list.size() ? list[pass]->summary
-                            : "Makes groups of nodes that one kernel computes.";
-}
+std::string summary_of(size_t pass) { return pass_pipeline()[pass]->summary; }
 
 Explanation explain(const Graph& graph, const CompileOptions& options, const InputOptions& inputs) {
   Explanation found;

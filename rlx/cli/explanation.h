@@ -35,7 +35,7 @@ struct Explanation {
   Graph before, after;
   SymbolValues symbols;
   std::vector<std::string> unbound;  // symbols that count as 1, since nobody said
-  std::vector<PassReport> passes;    // of the list that ran, then fuse; with what they nearly did
+  std::vector<PassReport> passes;    // the list, with what they nearly did
   std::vector<PassChanges> changes;  // one for each pass
   image::Image image;
   std::vector<ExplainedStep> steps;

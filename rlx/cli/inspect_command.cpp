@@ -103,12 +103,12 @@ void inspect_command(const InspectFlags& flags, Context& context) {
   const Graph graph = load_graph(flags.file);
   const SymbolValues symbols = bound_symbols(signature_of(graph), flags.inputs);
   const Device device = context.device(flags.device);
+  const CompileOptions options{.device = device, .disabled_passes = flags.disabled_passes};
   if (flags.image) {
-    context.out << to_text(
-        compile_image(graph, {.device = device, .disabled_passes = flags.disabled_passes}));
+    context.out << to_text(compile_image(graph, options));
     return;
   }
-  const Inspection found = inspect(graph, device.traits(), symbols, flags.disabled_passes);
+  const Inspection found = inspect(graph, options, symbols);
   if (flags.json) {
     nlohmann::ordered_json json = inspection_json(found);
     if (flags.text) json["text"] = print(graph);

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "rlx/cli/inputs.h"
-#include "rlx/compile/build_image.h"
-#include "rlx/passes/passes.h"
 #include "rlx/runtime/internals.h"
 
 namespace rlx::cli {
@@ -106,12 +104,12 @@ nlohmann::ordered_json types_json(const std::vector<NamedType>& list) {
 
 }  // namespace
 
-Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols,
-                   const std::vector<std::string>& disabled_passes) {
+Inspection inspect(const Graph& graph, const CompileOptions& options, const SymbolValues& symbols) {
   Inspection found;
   describe_graph(graph, found);
-  found.device = traits.name;
-  const image::Image image = build_image(run_passes(graph, {.disabled = disabled_passes}), traits);
+  found.device = options.device.traits().name;
+  const Image compiled = compile_image(graph, options);
+  const image::Image& image = compiled.data();
   StepCounter{found, image}.count(image.run);
   found.once_steps = static_cast<int64_t>(image.once.size());
   describe_memory(image, graph, symbols, found);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rlx/plan/memory_plan.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx::cli {
 
@@ -39,8 +40,8 @@ struct Inspection {
   int64_t once_steps = 0, once_bytes = 0, once_source_bytes = 0;
 };
 
-Inspection inspect(const Graph& graph, const DeviceTraits& traits, const SymbolValues& symbols,
-                   const std::vector<std::string>& disabled_passes = {});
+// As a program is compiled.
+Inspection inspect(const Graph& graph, const CompileOptions& options, const SymbolValues& symbols);
 nlohmann::ordered_json inspection_json(const Inspection& inspection);
 
 }  // namespace rlx::cli

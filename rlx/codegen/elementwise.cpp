@@ -365,7 +365,7 @@ Steps lower_elementwise(const LowerSite& site) {
   Formula formula;
   formula.name = site.node.op->name;
   for (size_t i = 0; i < site.inputs.size(); ++i)
-    formula.operands.push_back(site.read(kNames[i], i));
+    if (site.has(i)) formula.operands.push_back(site.read(kNames[i], i));
   formula.result = site.results[0];
   if (std::optional<ScalarFormula> scalar = scalar_formula(site.node)) {
     formula.expression = std::move(scalar->expression);

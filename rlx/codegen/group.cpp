@@ -93,6 +93,18 @@ Operand as_stored(Operand result, const Dims& shape, const Layout& layout) {
   return result;
 }
 
+// The kernel stores nothing of what nobody reads.
+void leave_out(Steps& steps, const Operand& result, const DeviceTraits& traits) {
+  Dispatch* const dispatch = final_dispatch(steps, result.value);
+  if (!dispatch) return;
+  const auto written =
+      std::find_if(dispatch->operands.begin(), dispatch->operands.end(),
+                   [&](const Operand& operand) { return operand.value == result.value; });
+  dispatch->prelude.push_back(text("fn store_", written->name, "(i: u32, v: ",
+                                   device_storage(written->dtype, traits).compute, ") {}"));
+  dispatch->operands.erase(written);
+}
+
 // The body without an anchor: a kernel made of it alone.
 std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, const Module& module,
                                   Statements& statements) {
@@ -349,14 +361,15 @@ std::optional<Steps> lower_around(const LowerSite& site, const Graph& body, int 
   std::vector<bool> in_front = made_of(body, {at}, -1);
   in_front[size_t(at)] = false;
   const bool takes_store = body.outputs().size() > 1 || body.outputs()[0].value.node != at;
-  std::vector<Operand> results = site.results;
-  if (takes_store) {
-    results.clear();
-    for (const TensorType& type : node.types)
+  std::vector<Operand> results;
+  for (const TensorType& type : node.types)
+    if (takes_store || !results.empty())
       results.emplace_back(site.make_temporary(type), type, Access::read);
-  }
+    else
+      results.push_back(site.results[0]);
   std::optional<Anchor> anchor = lower_anchor(site, node, std::move(operands), results);
   if (!anchor) return std::nullopt;
+  for (size_t r = 1; r < results.size(); ++r) leave_out(anchor->steps, results[r], site.traits);
   std::map<Dispatch*, Module> modules;
   for (const Computed& each : computed) {
     const auto load = only_load(anchor->steps, each.value);

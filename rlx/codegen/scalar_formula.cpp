@@ -21,6 +21,15 @@ const std::string* expression_of(const Elementwise& scalar, DType dtype) {
   return dtype_class > 3 || formulas[dtype_class]->empty() ? nullptr : formulas[dtype_class];
 }
 
+// What conversions call of the library.
+std::vector<KernelText> called_by(const std::string& expression) {
+  std::vector<KernelText> found;
+  for (const char* name : {"truncate", "quantise"})
+    if (expression.find(text(name, '_')) != std::string::npos) found.push_back(library(name));
+  if (!found.empty()) found.insert(found.begin(), library("numbers"));
+  return found;
+}
+
 }  // namespace
 
 std::string scalar_host_reason(const Node& node) {
@@ -37,10 +46,7 @@ std::optional<ScalarFormula> scalar_formula(const Node& node) {
   if (node.op->conversion) {
     const std::optional<std::string> expression = node.op->conversion(node);
     if (!expression) return std::nullopt;
-    ScalarFormula formula{*expression};
-    if (expression->find("truncate_to") != std::string::npos)
-      formula.includes = {library("numbers"), library("truncate")};
-    return formula;
+    return ScalarFormula{*expression, {}, called_by(*expression)};
   }
   if (!node.op->elementwise) return std::nullopt;
   const Elementwise& scalar = *node.op->elementwise;

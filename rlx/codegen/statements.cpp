@@ -57,6 +57,7 @@ bool Statements::add(int at) {
   const std::string function = function_of(node, at, *formula);
   std::string arguments;
   for (const Value& input : node.inputs) {
+    if (!input.present()) continue;
     const std::optional<std::string> argument =
         name_of(input, node.types[0].shape, is_behind_turn(at));
     if (!argument) return false;
@@ -196,6 +197,7 @@ std::string Statements::function_of(const Node& node, int at, const ScalarFormul
   const std::string result = site_.compute_type(node.types[0].dtype);
   std::string name = text(node.op->name, "_op"), arguments, body;
   for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i].present()) continue;
     const std::string type = site_.compute_type(node.inputs[i].dtype());
     arguments += text(i ? ", " : "", kNames[i], ": ", type);
     name += '_' + type;

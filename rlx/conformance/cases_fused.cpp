@@ -13,6 +13,9 @@ namespace rlx {
 
 const OpDef& conv_op();
 const OpDef& average_pool_op();
+const OpDef& max_pool_op();
+const OpDef& quantise_op();
+const OpDef& dequantise_op();
 
 namespace {
 
@@ -42,6 +45,20 @@ Values through_shapes(const Values& in) {
   return {reshape(flat * scalar(flat, 3), Dims{5, 7}) + in[1]};
 }
 Values compared(const Values& in) { return {where(greater(in[0], in[1]), in[0], -in[1])}; }
+// Of i32 in steps of in[1], to bytes in steps of in[2] about in[3].
+Values requantised(const Values& in) {
+  const Value y = relu(in[0].apply(dequantise_op(), {in[0], in[1]}));
+  return {y.apply(quantise_op(), {y, in[2], in[3]}, {{"to", in[3].dtype()}})};
+}
+Values softened_bytes(const Values& in) {
+  return {softmax(in[0].apply(dequantise_op(), {in[0], in[1], in[2]}), -1) * in[1]};
+}
+// Of the indices nobody knows.
+Values pooled_highest(const Values& in) {
+  const Value x = in[0] * in[1];
+  return {tanh(x.apply(max_pool_op(), {x}, {{"window", Ints{2, 3}}, {"pads", Ints{1, 1, 0, 1}}})) +
+          in[2]};
+}
 Values product(const Values& in) { return {relu(matmul(in[0], in[1]) + in[2])}; }
 Values product_with_residual(const Values& in) {
   const Value sum = matmul(in[0], in[1]) + in[2] + in[3];
@@ -320,6 +337,16 @@ std::vector<OpCase> fused_cases() {
               "two results in two orders, bf16", 4, turned_region),
       grouped({normal(f32({9, 7})), index(i64({5}), 9), normal(f32({7}))}, "gather, scaled", 1,
               gathered),
+      grouped({normal(i32({5, 7})), positive(f32({7})), positive(f32({5, 1})), normal(u8({}))},
+              "i32 to bytes again", 1, requantised),
+      grouped({normal(i32({"n", 7})), positive(f32({})), positive(f32({})), normal(i8({7}))},
+              "i32 to signed bytes again, symbolic", 1, requantised),
+      grouped({normal(u8({5, 65})), positive(f32({65})), normal(u8({5, 1}))},
+              "softmax of bytes, scaled", 65, softened_bytes),
+      grouped({normal(f32({1, 2, 7, 9})), normal(f32({7, 1})), normal(f32({2, 1, 1}))},
+              "max_pool, scaled before, a bias behind", 4, pooled_highest),
+      grouped({special(f32({1, 2, 7, 9})), normal(f32({})), normal(f32({2, 1, 1}))},
+              "max_pool, special values", 4, pooled_highest),
   };
   for (OpCase& row : cases_with_loads()) cases.push_back(std::move(row));
   for (OpCase& row : cases)

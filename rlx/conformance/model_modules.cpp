@@ -7,18 +7,14 @@
 #include "rlx/compile/build_image.h"
 #include "rlx/conformance/kernels.h"
 #include "rlx/conformance/model_graphs.h"
-#include "rlx/passes/fit_integers.h"
-#include "rlx/passes/fuse.h"
 #include "rlx/passes/passes.h"
-#include "rlx/passes/split_large.h"
 
 namespace rlx {
 namespace {
 
 // As a program is compiled, with the defaults.
 image::Image compiled(const Graph& graph, const DeviceTraits& traits) {
-  const Graph smaller = fit_integers(split_large(run_passes(graph), traits), traits);
-  return detail::build_image(fuse(smaller, traits, {}), traits);
+  return detail::build_image(run_passes(graph, {.target = PassTarget{traits}}), traits);
 }
 
 // How often each kernel runs; by the first that a dispatch may take.

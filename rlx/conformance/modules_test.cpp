@@ -11,7 +11,6 @@
 #include "rlx/conformance/model_graphs.h"
 #include "rlx/ir/graph.h"
 #include "rlx/ops/ops_core.h"
-#include "rlx/passes/fuse.h"
 #include "rlx/passes/passes.h"
 
 namespace rlx {
@@ -20,12 +19,15 @@ const OpDef& rms_norm_op();
 
 namespace {
 
+image::Image with_groups(const Graph& graph) {
+  const PassTarget target{paper_devices()[0]};
+  return detail::build_image(fuse.run(graph, {.target = &target}).graph, target.traits, {});
+}
+
 // The functions around the kernels' own files.
 std::string written_for(const Graph& graph) {
-  const DeviceTraits traits = paper_devices()[0];
   std::string result;
-  for (const image::Kernel& kernel :
-       detail::build_image(fuse(graph, traits, {}), traits, {}).kernels) {
+  for (const image::Kernel& kernel : with_groups(graph).kernels) {
     result += "// " + kernel.name + '\n';
     std::istringstream lines(kernel.wgsl);
     bool begun = false;
@@ -250,8 +252,7 @@ fn store_y(i: u32, v: f32) {
 
 // What is generated of a region: its accessors, and its kernel without what it includes.
 std::string region_of(const Graph& graph) {
-  const DeviceTraits traits = paper_devices()[0];
-  const image::Image image = detail::build_image(fuse(graph, traits, {}), traits, {});
+  const image::Image image = with_groups(graph);
   const image::Kernel& kernel = image.kernels.at(0);
   std::istringstream lines(kernel.wgsl);
   std::string result, line;

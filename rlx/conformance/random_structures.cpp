@@ -336,6 +336,30 @@ void twins_step(RandomPool& p) {
   p.keep(inner(p, first) - second * number(second, 0.5), false);
 }
 
+// Arithmetic of 64 bits that 32 have room for, as far as that is known, or not.
+void integers_step(RandomPool& p) {
+  const Dims shape{p.random.pick(p.dims), p.random.pick(p.dims)};
+  Value y = p.random.chance(0.7) ? cast(p.add_input(DType::boolean, shape), DType::i64)
+                                 : p.add_input(DType::i64, shape);
+  for (int64_t n = p.random.between(1, 3); n > 0; --n) switch (p.random.between(0, 4)) {
+      case 0:
+        y = y + number(y, 7);
+        break;
+      case 1:
+        y = y * number(y, -3);
+        break;
+      case 2:
+        y = sum(y, {p.axis_of(y)}, true) - y;
+        break;
+      case 3:
+        y = y * y;
+        break;
+      default:
+        y = minimum(y, number(y, 5));
+    }
+  p.keep(p.random.chance(0.6) ? cast(y, DType::f32) : y, true);
+}
+
 void idle_step(RandomPool& p) {
   const PoolEntry x = p.any();
   const Value v = x.value;
@@ -380,6 +404,7 @@ std::vector<RandomStep> random_structures() {
           padded_step,
           joined_step,
           twins_step,
+          integers_step,
           idle_step};
 }
 

@@ -1,5 +1,6 @@
 // The largest element under each window, and where it is. One place per invocation.
 // Includes: numbers, windows. Functions: lowest, is_larger.
+// Loads: x window for each y.
 
 @compute @workgroup_size(WORKGROUP)
 fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {

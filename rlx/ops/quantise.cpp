@@ -32,6 +32,9 @@ Range range_of(const Attrs& attrs) {
   return {-half, half - 1};
 }
 
+// Is there a zero point?
+bool is_shifted(const Values& operands) { return operands.size() > 2 && operands[2].present(); }
+
 bool is_narrow(DType dtype) { return is_integer(dtype) && bytes_of(dtype) <= 2; }
 
 // Scale and zero point must not make x larger.
@@ -148,45 +151,31 @@ void reference_fake(const ReferenceSite& site) {
 
 // ---- Lowering ----
 
-Formula formula_of(const LowerSite& site, const std::string& expression) {
-  Formula formula{.name = site.node.op->name,
-                  .operands = {site.read("x", 0), site.read("scale", 1)},
-                  .result = site.results[0],
-                  .expression = expression,
-                  .includes = {library("numbers"), library("quantise")}};
-  if (site.has(2)) formula.operands.push_back(site.read("zero_point", 2));
-  return formula;
+// Of x, its scale y and perhaps its zero point z.
+std::optional<std::string> quantised(const Node& node) {
+  const DType to = node.types[0].dtype;
+  const Range range = range_of(to);
+  return text(is_signed_integer(to) ? "i32" : "u32", "(quantise_f32(x, y, ",
+              is_shifted(node.inputs) ? "f32(z)" : "0.0", ", ", range.low, ".0, ", range.high,
+              ".0))");
 }
 
-std::vector<Param> params_of(const Range& range) {
-  return {{"low", range.low}, {"high", range.high}};
-}
-
-Steps generated(const Formula& formula, const DeviceTraits& traits) {
-  Dispatch dispatch = generate(formula, traits);
-  dispatch.prelude.emplace_back("// Loads: * 1.");
-  return dispatch;
-}
-
-Steps lower_quantise(const LowerSite& site) {
-  Formula formula =
-      formula_of(site, text(site.compute_type(site.out().dtype), "(quantise_f32(x, scale, ",
-                            site.has(2) ? "f32(zero_point)" : "0.0", ", low, high))"));
-  formula.params = params_of(range_of(site.out().dtype));
-  return generated(formula, site.traits);
-}
-
-Steps lower_dequantise(const LowerSite& site) {
-  return generated(
-      formula_of(site, site.has(2) ? "f32(i32(x) - i32(zero_point)) * scale" : "f32(x) * scale"),
-      site.traits);
+std::optional<std::string> dequantised(const Node& node) {
+  return is_shifted(node.inputs) ? "f32(i32(x) - i32(z)) * y" : "f32(x) * y";
 }
 
 Steps lower_fake(const LowerSite& site) {
-  Formula formula =
-      formula_of(site, "select(quantise_f32(x, scale, 0.0, low, high) * scale, x, is_nan(x))");
-  formula.params = params_of(range_of(site.attrs()));
-  return generated(formula, site.traits);
+  const Range range = range_of(site.attrs());
+  Formula formula{
+      .name = site.node.op->name,
+      .operands = {site.read("x", 0), site.read("scale", 1)},
+      .result = site.results[0],
+      .expression = "select(quantise_f32(x, scale, 0.0, low, high) * scale, x, is_nan(x))",
+      .params = {{"low", range.low}, {"high", range.high}},
+      .includes = {library("numbers"), library("quantise")}};
+  Dispatch dispatch = generate(formula, site.traits);
+  dispatch.prelude.emplace_back("// Loads: * 1.");
+  return dispatch;
 }
 
 // ---- Gradients ----
@@ -194,27 +183,25 @@ Steps lower_fake(const LowerSite& site) {
 // then have those of fake_quantise, and what else makes such integers must have a rule or is an
 // Error.
 
-bool is_shifted(const GradientSite& site) { return site.inputs.size() > 2 && site.in(2).present(); }
-
 // Straight through where the result was not saturated, and none where it was.
 Gradients gradient_quantise(const GradientSite& site) {
   const Value x = site.in(0), scale = site.in(1), steps = x / scale;
   const Range range = range_of(site.attrs().get<DType>("to"));
-  const Value place = is_shifted(site) ? steps + cast(site.in(2), x.dtype()) : steps;
+  const Value place = is_shifted(site.inputs) ? steps + cast(site.in(2), x.dtype()) : steps;
   const Value inside = logical_and(greater_equal(place, scalar(x, range.low)),
                                    less_equal(place, scalar(x, range.high)));
   const Value dy = rows::if_true(inside, site.dy()), dx = dy / scale;
   Gradients gradients{dx, unbroadcast(-dx * steps, scale)};
-  if (is_shifted(site)) gradients.emplace_back(unbroadcast(dy, site.in(2)));
+  if (is_shifted(site.inputs)) gradients.emplace_back(unbroadcast(dy, site.in(2)));
   return gradients;
 }
 
 Gradients gradient_dequantise(const GradientSite& site) {
   const Value scale = site.in(1), dx = site.dy() * scale;
   Value steps = cast(site.in(0), scale.dtype());
-  if (is_shifted(site)) steps = steps - cast(site.in(2), scale.dtype());
+  if (is_shifted(site.inputs)) steps = steps - cast(site.in(2), scale.dtype());
   Gradients gradients{dx, unbroadcast(site.dy() * steps, scale)};
-  if (is_shifted(site)) gradients.emplace_back(unbroadcast(-dx, site.in(2)));
+  if (is_shifted(site.inputs)) gradients.emplace_back(unbroadcast(-dx, site.in(2)));
   return gradients;
 }
 
@@ -249,8 +236,9 @@ const OpDef& quantise_op() {
       .attrs = {{"to", DType::u8}},
       .infer = infer_quantise,
       .reference = reference_quantise,
-      .lower = lower_quantise,
+      .lower = lower_elementwise,
       .gradient = gradient_quantise,
+      .conversion = quantised,
       .onnx = "QuantizeLinear",
   };
   return op;
@@ -263,8 +251,9 @@ const OpDef& dequantise_op() {
       .inputs = {2, 3, {"x", "scale", "zero_point"}},
       .infer = infer_dequantise,
       .reference = reference_dequantise,
-      .lower = lower_dequantise,
+      .lower = lower_elementwise,
       .gradient = gradient_dequantise,
+      .conversion = dequantised,
       .accuracy = {2},
       .onnx = "DequantizeLinear",
   };

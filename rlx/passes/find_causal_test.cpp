@@ -123,7 +123,7 @@ TEST(FindCausal, AWeightSaysThatItIsNoConstant) {
   const Value bias = layer.graph.weight("bias", Tensor::of(DType::boolean, {2, 2}, {1, 0, 1, 1}));
   layer.graph.output("y", layer.attended(bias));
   NearMisses misses;
-  find_causal.run(layer.graph, &misses);
+  find_causal.run(layer.graph, {&misses});
   const std::vector<NearMiss> said = misses.take();
   ASSERT_EQ(said.size(), 1u);
   EXPECT_NE(said[0].reason.find("'bias', a weight"), std::string::npos) << said[0].reason;

@@ -2,8 +2,6 @@
 // words and cannot gets one, and the run fails where an element does not fit; inputs and outputs
 // are as the host has them.
 
-#include "rlx/passes/fit_integers.h"
-
 #include <algorithm>
 #include <map>
 
@@ -210,30 +208,16 @@ class Fitting {
   int64_t changes_ = 0;
 };
 
-Graph fitted(const Graph& graph, const DeviceTraits& traits, bool is_body) {
-  PassResult made = Fitting(graph, traits, is_body).run();
-  Graph result = made.graph ? std::move(*made.graph) : graph.clone();
-  if (std::none_of(result.nodes().begin(), result.nodes().end(), has_body)) return result;
-  return rebuild(result, [&](const RewriteSite& site) -> std::optional<Values> {
-    if (!has_body(site.node)) return std::nullopt;
-    Attrs attrs = site.attrs;
-    for (const auto& [name, attr] : site.attrs)
-      if (const auto* body = std::get_if<GraphPtr>(&attr.variant()))
-        attrs.set(name, std::make_shared<const Graph>(fitted(**body, traits, true)));
-    const Value first = site.to.add(site.node.op, site.inputs, attrs, site.node.name);
-    site.to.set_origin(first, site.node.origin);
-    Values results;
-    for (size_t r = 0; r < site.node.types.size(); ++r)
-      results.push_back(first.of(static_cast<int>(r)));
-    return results;
-  });
+PassResult run(const Graph& graph, const PassTarget& target, const PassSite& site) {
+  if (target.traits.on_host()) return {};
+  return Fitting(graph, target.traits, site.is_body).run();
 }
 
 }  // namespace
 
-Graph fit_integers(const Graph& graph, const DeviceTraits& traits) {
-  if (traits.on_host()) return graph.clone();
-  return fitted(graph, traits, false);
-}
+// The host is left with what has no such form.
+const Pass fit_integers{
+    "fit-integers",
+    "Computes 64-bit integers in 32 bits where they fit, or in two words where not.", run};
 
 }  // namespace rlx

@@ -1,10 +1,5 @@
-#include <gtest/gtest.h>
-
-#include "rlx/ir/evaluate.h"
 #include "rlx/ir/known.h"
-#include "rlx/ir/text.h"
-#include "rlx/ops/ops_core.h"
-#include "rlx/passes/passes.h"
+#include "rlx/passes/testing.h"
 
 namespace rlx {
 namespace {
@@ -12,6 +7,20 @@ namespace {
 size_t computed(const Graph& graph) {
   return static_cast<size_t>(std::count_if(graph.nodes().begin(), graph.nodes().end(),
                                            [](const Node& node) { return !is_source(node); }));
+}
+
+TEST(FoldConstants, ASumOfConstantsIsOne) {
+  EXPECT_EQ(after_pass(fold_constants, R"(%0 = input @"x" : f32[2]
+%1 = constant value=f32[2]{1, 2} : f32[2]
+%2 = add %1, %1 : f32[2]
+%3 = mul %0, %2 : f32[2]
+output "y" %3
+)"),
+            R"(%0 = input @"x" : f32[2]
+%1 = constant value=f32[2]{2, 4} : f32[2]
+%2 = mul %0, %1 : f32[2]
+output "y" %2
+)");
 }
 
 TEST(FoldConstants, WhatConstantsAloneDecideIsAConstantOfAnyDtype) {

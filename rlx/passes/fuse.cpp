@@ -1,10 +1,9 @@
 // Makes the graph again with a node for each group, in an order that its edges allow.
 
-#include "rlx/passes/fuse.h"
-
-#include <functional>
+#include <algorithm>
 
 #include "rlx/passes/grouping.h"
+#include "rlx/passes/passes.h"
 
 namespace rlx {
 
@@ -14,14 +13,8 @@ namespace {
 
 class Rewriting {
  public:
-  using Bodies = std::function<Graph(const Graph& body)>;
-  Rewriting(const Graph& from, const Grouping& grouping, const std::vector<Grouping::Group>& groups,
-            Bodies bodies)
-      : from_(from),
-        grouping_(grouping),
-        groups_(groups),
-        bodies_(std::move(bodies)),
-        moved_(from.nodes().size()) {}
+  Rewriting(const Graph& from, const Grouping& grouping, const std::vector<Grouping::Group>& groups)
+      : from_(from), grouping_(grouping), groups_(groups), moved_(from.nodes().size()) {}
 
   Graph run() {
     for (const auto& [name, range] : from_.symbols()) to_.symbol(name, range.high, range.low);
@@ -72,12 +65,7 @@ class Rewriting {
       return make(groups_[size_t(group)]);
     Values inputs;
     for (const Value& input : node.inputs) inputs.push_back(moved(input));
-    Attrs attrs = renaming_(node.attrs);
-    for (const auto& [name, attr] : node.attrs)
-      if (const auto* body = std::get_if<GraphPtr>(&attr.variant());
-          body && node.op.get() != &fused_op())  // which is a group already
-        attrs.set(name, std::make_shared<const Graph>(bodies_(**body)));
-    const Value first = to_.add(node.op, inputs, attrs, node.name);
+    const Value first = to_.add(node.op, inputs, renaming_(node.attrs), node.name);
     to_.set_origin(first, node.origin);
     for (size_t r = 0; r < node.types.size(); ++r)
       moved_[size_t(at)].push_back(first.of(static_cast<int>(r)));
@@ -108,20 +96,24 @@ class Rewriting {
   const Graph& from_;
   const Grouping& grouping_;
   const std::vector<Grouping::Group>& groups_;
-  Bodies bodies_;
   Graph to_;
   std::vector<Values> moved_;
   Renaming renaming_;
 };
 
+PassResult run(const Graph& graph, const PassTarget& target, const PassSite& site) {
+  Grouping grouping(graph, target.traits, target.choices, site.misses);
+  const std::vector<Grouping::Group> groups = grouping.find();
+  const auto made = std::count_if(groups.begin(), groups.end(), [](const Grouping::Group& group) {
+    return !group.nodes.empty();
+  });
+  if (made == 0) return {};
+  return {Rewriting(graph, grouping, groups).run(), made};
+}
+
 }  // namespace
 
-Graph fuse(const Graph& graph, const DeviceTraits& traits, const Choices& choices,
-           std::vector<NearMiss>* misses) {
-  Grouping grouping(graph, traits, choices, misses);
-  const std::vector<Grouping::Group> groups = grouping.find();
-  const auto bodies = [&](const Graph& body) { return fuse(body, traits, choices, misses); };
-  return Rewriting(graph, grouping, groups, bodies).run();
-}
+// As far as a device can run them as one kernel and fuse_cost.h finds it worth it.
+const Pass fuse{"fuse", "Makes groups of nodes that one kernel computes.", run, false};
 
 }  // namespace rlx

@@ -1,28 +1,19 @@
-#include "rlx/passes/fuse.h"
-
-#include <gtest/gtest.h>
-
-#include "rlx/ir/text.h"
-#include "rlx/ops/catalog.h"
-#include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/ops/ops_resize.h"
 #include "rlx/ops/ops_sort.h"
+#include "rlx/passes/testing.h"
 
 namespace rlx {
 
 const OpDef& conv_op();
 const OpDef& if_else_op();
+const OpDef& quantise_op();
+const OpDef& dequantise_op();
 
 namespace {
 
-DeviceTraits gpu() {
-  DeviceTraits traits;
-  traits.name = "gpu";
-  traits.device_class = DeviceClass::discrete;
-  traits.max_binding_bytes = int64_t{1} << 27;
-  return traits;
-}
+DeviceTraits gpu() { return gpu_target().traits; }
 
 // The ops that are left, those in bodies in brackets: "fused(matmul add)".
 std::string ops_of(const Graph& graph) {
@@ -34,8 +25,12 @@ std::string ops_of(const Graph& graph) {
   }
   return ops;
 }
+Graph fused(const Graph& graph, const DeviceTraits& traits = gpu(), NearMisses* misses = nullptr) {
+  const PassTarget target{traits};
+  return fuse.run(graph, {.misses = misses, .target = &target}).graph;
+}
 std::string fused_ops(const Graph& graph) {
-  const Graph made = fuse(graph, gpu(), {});
+  const Graph made = fused(graph);
   verify(made);
   const OpSet ops = catalog();
   EXPECT_EQ(print(parse(print(made), ops)), print(made));
@@ -43,6 +38,33 @@ std::string fused_ops(const Graph& graph) {
 }
 
 const TensorType kMatrix{DType::f32, {8, 8}}, kRow{DType::f32, {8}};
+
+TEST(Fuse, AGroupIsANodeWithABody) {
+  EXPECT_EQ(after_pass(fuse, R"(%0 = input @"x" : f32[n, 8]
+%1 = input @"w" : f32[8, 4]
+%2 = input @"bias" : f32[4]
+%3 = constant value=f32[]{2} : f32[]
+%4 = matmul %0, %1 : f32[n, 4]
+%5 = add %4, %2 : f32[n, 4]
+%6 = mul %5, %3 : f32[n, 4]
+output "y" %6
+)"),
+            R"(%0 = input @"x" : f32[n, 8]
+%1 = input @"w" : f32[8, 4]
+%2 = input @"bias" : f32[4]
+%3 = fused %0, %1, %2 body={
+  %0 = input @"x0" : f32[n, 8]
+  %1 = input @"x1" : f32[8, 4]
+  %2 = input @"x2" : f32[4]
+  %3 = matmul %0, %1 transpose_a=false transpose_b=false : f32[n, 4]
+  %4 = add %3, %2 : f32[n, 4]
+  %5 = constant value=f32[]{2} : f32[]
+  %6 = mul %4, %5 : f32[n, 4]
+  output "y0" %6
+} : f32[n, 4]
+output "y" %3
+)");
+}
 
 TEST(Fuse, BiasActivationAndResidualFinishAProduct) {
   Graph graph;
@@ -74,7 +96,7 @@ TEST(Fuse, AnInnerValueThatIsAnOutputIsASecondResult) {
   const Value t = tanh(x);
   graph.output("t", t);
   graph.output("y", t * x);
-  const Graph made = fuse(graph, gpu(), {});
+  const Graph made = fused(graph);
   EXPECT_EQ(ops_of(made), "fused(tanh mul)");
   EXPECT_EQ(made.nodes().back().types.size(), 2u);
 }
@@ -119,7 +141,7 @@ TEST(Fuse, HalvesAreRoundedInRegisters) {
   graph.output("y", tanh(matmul(x, w) * x));
   DeviceTraits traits = gpu();
   traits.f16 = true;
-  EXPECT_EQ(ops_of(fuse(graph, traits, {})), "fused(matmul mul tanh)");
+  EXPECT_EQ(ops_of(fused(graph, traits)), "fused(matmul mul tanh)");
 }
 
 TEST(Fuse, AWayOutAndBackKeepsNodesApart) {
@@ -145,7 +167,7 @@ TEST(Fuse, GroupsThatNeedEachOtherAreNotMade) {
   const Value c = softmax(a), d = softmax(b);
   graph.output("p", a * c);
   graph.output("q", b + d);
-  const Graph made = fuse(graph, gpu(), {});
+  const Graph made = fused(graph);
   verify(made);
 }
 
@@ -153,8 +175,8 @@ TEST(Fuse, AGroupIsLeftAsItIs) {
   Graph graph;
   const Value x = graph.input("x", kMatrix);
   graph.output("y", tanh(x) * x);
-  const Graph once = fuse(graph, gpu(), {});
-  EXPECT_EQ(print(fuse(once, gpu(), {})), print(once));
+  const Graph once = fused(graph);
+  EXPECT_EQ(print(fused(once)), print(once));
 }
 
 TEST(Fuse, WhatIsComputedOnceStaysOutside) {
@@ -162,7 +184,7 @@ TEST(Fuse, WhatIsComputedOnceStaysOutside) {
   const Value x = graph.input("x", kMatrix), w = graph.weight("w", Tensor(DType::f32, {8, 8}));
   const Value scale = exp(w);
   graph.output("y", tanh(x) * scale);
-  const std::string ops = ops_of(fuse(graph, gpu(), {}));
+  const std::string ops = ops_of(fused(graph));
   EXPECT_NE(ops.find("exp fused(tanh mul)"), std::string::npos) << ops;
 }
 
@@ -171,7 +193,7 @@ TEST(Fuse, ALongChainIsSeveralGroups) {
   Value x = graph.input("x", kMatrix);
   for (int i = 0; i < 5000; ++i) x = tanh(x);
   graph.output("y", x);
-  const Graph made = fuse(graph, gpu(), {});
+  const Graph made = fused(graph);
   size_t largest = 0, nodes = 0;
   for (const Node& node : made.nodes()) {
     if (node.op->name != "fused") continue;
@@ -189,7 +211,7 @@ TEST(Fuse, AGroupMayReadWhatADeepGraphGives) {
   Value late = x;
   for (int i = 0; i < 50000; ++i) late = softmax(late);
   graph.output("y", sort(late).values + early);
-  const Graph made = fuse(graph, gpu(), {});
+  const Graph made = fused(graph);
   verify(made);
   EXPECT_EQ(made.nodes().back().op->name, "fused");
 }
@@ -205,7 +227,7 @@ TEST(Fuse, NoMoreOperandsThanADeviceBinds) {
   Value sum = graph.input("x0", kMatrix);
   for (int i = 1; i < 20; ++i) sum = sum + graph.input(text("x", i), kMatrix);
   graph.output("y", sum);
-  const Graph made = fuse(graph, gpu(), {});
+  const Graph made = fused(graph);
   for (const Node& node : made.nodes())
     EXPECT_LE(static_cast<int64_t>(node.inputs.size()) + 1, gpu().max_storage_buffers);
   EXPECT_LE(ops_of(made).size(), ops_of(graph).size() + 40);
@@ -228,8 +250,7 @@ TEST(Fuse, BodiesOfBranchesHaveGroupsToo) {
   graph.output("y", x.apply(if_else_op(), {go, x},
                             {{"then", std::make_shared<const Graph>(std::move(then))},
                              {"else", std::make_shared<const Graph>(std::move(otherwise))}}));
-  const Graph made = fuse(graph, gpu(), {});
-  verify(made);
+  const Graph made = run_passes(graph, {.target = PassTarget{gpu()}});
   EXPECT_EQ(ops_of(*made.nodes().back().attrs.get<GraphPtr>("then")), "fused(tanh mul)");
   EXPECT_EQ(ops_of(*made.nodes().back().attrs.get<GraphPtr>("else")), "fused(exp add)");
 }
@@ -261,7 +282,7 @@ TEST(Fuse, ASumThatIsReadElsewhereIsASecondResultOfItsNorm) {
   const Value x = graph.input("x", kMatrix), y = graph.input("y", kMatrix);
   const Value total = x + y, normal = rms_norm(total, graph.input("gamma", kRow));
   graph.output("y", sort(normal).values + total);
-  const Graph made = fuse(graph, gpu(), {});
+  const Graph made = fused(graph);
   EXPECT_EQ(ops_of(made), "fused(add rms_norm) sort add");
 }
 
@@ -299,11 +320,38 @@ TEST(Fuse, AKernelThatDoesNotSayHowOftenItLoadsTakesNothing) {
   Graph graph;
   const Value x = tanh(graph.input("x", f32({1, 3, 8, 8})));
   graph.output("y", x.apply(conv_op(), {x, graph.input("w", f32({4, 3, 3, 3}))}));
-  std::vector<NearMiss> misses;
-  EXPECT_EQ(ops_of(fuse(graph, gpu(), {}, &misses)), "tanh conv");
+  NearMisses asked;
+  EXPECT_EQ(ops_of(fused(graph, gpu(), &asked)), "tanh conv");
+  const std::vector<NearMiss> misses = asked.take();
   ASSERT_EQ(misses.size(), 1u);
   EXPECT_EQ(misses[0].op, "conv");
   EXPECT_NE(misses[0].reason.find("does not say how often"), std::string::npos);
+}
+
+TEST(Fuse, BytesBecomeNumbersInLoadsAndNumbersBytesInRegions) {
+  Graph loads, region;
+  const Value bytes = loads.input("x", {DType::u8, {8, 8}}), scale = loads.input("scale", f32({}));
+  loads.output("y", softmax(bytes.apply(dequantise_op(), {bytes, scale})));
+  EXPECT_EQ(fused_ops(loads), "fused(dequantise softmax)");
+  const Value x = region.input("x", {DType::i32, {8, 8}}), of = region.input("of", f32({})),
+              to = region.input("to", f32({}));
+  const Value zero = region.input("zero", {DType::u8, {}});
+  const Value y = relu(x.apply(dequantise_op(), {x, of}));
+  region.output("y", y.apply(quantise_op(), {y, to, zero}, {{"to", DType::u8}}));
+  EXPECT_EQ(fused_ops(region), "fused(dequantise relu quantise)");
+}
+
+TEST(Fuse, AnAnchorMayHaveResultsThatNobodyReads) {
+  Graph graph, indexed;
+  const auto pooled = [](Graph& made) {
+    return max_pool(made.input("x", f32({1, 2, 8, 8})), {2, 2}, {.strides = {2, 2}});
+  };
+  graph.output("y", relu(pooled(graph).values));
+  EXPECT_EQ(fused_ops(graph), "fused(max_pool relu)");
+  const TopK both = pooled(indexed);
+  indexed.output("y", relu(both.values));
+  indexed.output("at", both.indices);
+  EXPECT_EQ(fused_ops(indexed), "max_pool relu");
 }
 
 TEST(Fuse, HeavyWorkIsNotRepeated) {
@@ -312,8 +360,9 @@ TEST(Fuse, HeavyWorkIsNotRepeated) {
   graph.output("y", resize(gelu(x), Dims{1, 64, 512, 512}));
   DeviceTraits software = gpu();
   software.device_class = DeviceClass::software;
-  std::vector<NearMiss> misses;
-  EXPECT_EQ(ops_of(fuse(graph, software, {}, &misses)), "gelu resize");
+  NearMisses asked;
+  EXPECT_EQ(ops_of(fused(graph, software, &asked)), "gelu resize");
+  const std::vector<NearMiss> misses = asked.take();
   ASSERT_EQ(misses.size(), 1u);
   EXPECT_NE(misses[0].reason.find("computed 64 times"), std::string::npos) << misses[0].reason;
   EXPECT_NE(misses[0].reason.find("saves"), std::string::npos) << misses[0].reason;
@@ -324,7 +373,7 @@ TEST(Fuse, OnTheHostNoLoadIsComputed) {
   Graph graph;
   const Value x = graph.input("x", kMatrix), y = graph.input("y", kRow);
   graph.output("y", sum(x * y, {-1}));
-  EXPECT_EQ(ops_of(fuse(graph, {}, {})), "mul sum");
+  EXPECT_EQ(ops_of(fused(graph, {})), "mul sum");
 }
 
 }  // namespace

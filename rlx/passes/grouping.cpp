@@ -30,7 +30,7 @@ void add_symbols(const Dims& dims, std::set<std::string>& symbols) {
 }  // namespace
 
 Grouping::Grouping(const Graph& graph, const DeviceTraits& traits, const Choices& choices,
-                   std::vector<NearMiss>* misses)
+                   NearMisses* misses)
     : graph_(graph),
       traits_(traits),
       choices_(choices),
@@ -38,6 +38,7 @@ Grouping::Grouping(const Graph& graph, const DeviceTraits& traits, const Choices
       size_(graph.nodes().size()) {
   readers_.resize(size_);
   leaves_.resize(size_, false);
+  several_.resize(size_, false);
   group_.resize(size_, -1);
   for (const Node& node : graph.nodes()) {
     const bool made = !is_source(node) && !node.inputs.empty();
@@ -49,9 +50,16 @@ Grouping::Grouping(const Graph& graph, const DeviceTraits& traits, const Choices
   }
   for (size_t at = 0; at < size_; ++at)
     for (const Value& input : graph.nodes()[at].inputs)
-      if (input.present()) readers_[size_t(input.node)].push_back(static_cast<int>(at));
-  for (const GraphOutput& output : graph.outputs()) leaves_[size_t(output.value.node)] = true;
-  for (const StateUpdate& update : graph.updates()) leaves_[size_t(update.next.node)] = true;
+      if (input.present()) {
+        readers_[size_t(input.node)].push_back(static_cast<int>(at));
+        if (input.result > 0) several_[size_t(input.node)] = true;
+      }
+  const auto leave = [&](const Value& value) {
+    leaves_[size_t(value.node)] = true;
+    if (value.result > 0) several_[size_t(value.node)] = true;
+  };
+  for (const GraphOutput& output : graph.outputs()) leave(output.value);
+  for (const StateUpdate& update : graph.updates()) leave(update.next);
 }
 
 std::vector<Grouping::Group> Grouping::find() {
@@ -268,7 +276,7 @@ void Grouping::take_anchor(Group& group, int number) {
       if (is_member(group, input.node) || group_[size_t(input.node)] >= 0) continue;
       const Node& node = graph_.node(input.node);
       if (!runs_along(input, group) || once_[size_t(input.node)]) continue;
-      if (!may_be_anchor(node)) continue;
+      if (!may_be_anchor(input.node)) continue;
       const AnchorTraits store = store_of(node);
       if (!store.stores || !closed_with(group, input.node)) continue;
       Group with = group;
@@ -292,9 +300,11 @@ AnchorTraits Grouping::store_of(const Node& node) const {
   return {may_go_on(node, traits_), 1};
 }
 
-bool Grouping::may_be_anchor(const Node& node) const {
+bool Grouping::may_be_anchor(int at) const {
+  const Node& node = graph_.node(at);
   if (is_source(node) || node.op->view || node.op->elementwise || has_body(node)) return false;
-  if (node.types.size() != 1 || !on_device(node) || is_shape_arithmetic(node)) return false;
+  if (several_[size_t(at)] || (traits_.on_host() && node.types.size() > 1)) return false;
+  if (!on_device(node) || is_shape_arithmetic(node)) return false;
   if (!node.definitions.empty() || node.op.get() == &fused_op()) return false;
   return knows_host_inputs(node);
 }

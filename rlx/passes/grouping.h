@@ -16,7 +16,7 @@ namespace rlx {
 class Grouping {
  public:
   Grouping(const Graph& graph, const DeviceTraits& traits, const Choices& choices,
-           std::vector<NearMiss>* misses);
+           NearMisses* misses);
 
   struct Group {
     std::vector<int> nodes;  // of the graph, sorted
@@ -74,7 +74,7 @@ class Grouping {
 
   AnchorTraits store_of(const Node& node) const;
 
-  bool may_be_anchor(const Node& node) const;
+  bool may_be_anchor(int at) const;
   static bool knows_host_inputs(const Node& node);
 
   // Bindings of the device, and no packed results beside others.
@@ -112,12 +112,13 @@ class Grouping {
   const Graph& graph_;
   const DeviceTraits& traits_;
   const Choices& choices_;
-  std::vector<NearMiss>* misses_;
+  NearMisses* misses_;
   size_t size_;
   std::vector<std::vector<int>> readers_;
-  std::vector<bool> once_;    // made of weights and constants alone: computed once, outside
-  std::vector<bool> leaves_;  // the graph, as an output or the next value of a state
-  std::vector<int> group_;    // by node; -1: none
+  std::vector<bool> once_;     // made of weights and constants alone: computed once, outside
+  std::vector<bool> leaves_;   // the graph, as an output or the next value of a state
+  std::vector<bool> several_;  // of its results more than the first is read
+  std::vector<int> group_;     // by node; -1: none
   std::vector<Group> groups_;
 };
 

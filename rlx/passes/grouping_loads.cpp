@@ -14,7 +14,7 @@ void Grouping::take_loads() {
     const int own = group_[size_t(at)];
     if (once_[size_t(at)] || (own >= 0 && groups_[size_t(own)].anchor != at)) continue;
     const Node& node = graph_.node(at);
-    if (is_source(node) || !may_be_anchor(node)) continue;
+    if (is_source(node) || !may_be_anchor(at)) continue;
     std::optional<AnchorTraits> traits;  // asked for once, where there is something to take
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       std::vector<int> nodes = in_front_of(at, i);
@@ -65,8 +65,8 @@ void Grouping::take_load(int anchor, const Value& operand, std::vector<int> node
   const auto miss = [&](const std::string& reason) {
     if (!misses_) return;
     const Node& node = graph_.node(anchor);
-    misses_->push_back({anchor, node.op->name, node.name, nodes.size(),
-                        text(describe(value.producer()), " before it: ", reason)});
+    misses_->add({anchor, node.op->name, node.name, nodes.size(),
+                  text(describe(value.producer()), " before it: ", reason)});
   };
   // Others' elements are not those of the anchor's result: they cannot be stored with them.
   const Dim stored = count(graph_.node(anchor).types[0].shape);

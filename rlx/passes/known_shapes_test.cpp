@@ -1,12 +1,21 @@
-#include <gtest/gtest.h>
-
-#include "rlx/ir/evaluate.h"
-#include "rlx/ir/text.h"
-#include "rlx/ops/ops_core.h"
-#include "rlx/passes/passes.h"
+#include "rlx/passes/testing.h"
 
 namespace rlx {
 namespace {
+
+TEST(KnownShapes, AReshapeTakesItsShapeAsAnAttribute) {
+  EXPECT_EQ(after_pass(known_shapes, R"(%0 = input @"x" : f32[n, 2, 3]
+%1 = input @"y" : f32[n, 6]
+%2 = shape_of %1 : i64[2]
+%3 = reshape %0, %2 : f32[n, 6]
+output "z" %3
+)"),
+            R"(%0 = input @"x" : f32[n, 2, 3]
+%1 = input @"y" : f32[n, 6]
+%2 = reshape %0 allowzero=false shape=dims[n, 6] : f32[n, 6]
+output "z" %2
+)");
+}
 
 TEST(KnownShapes, AShapeOfAnotherValuesExtentsIsAnAttribute) {
   Graph graph;

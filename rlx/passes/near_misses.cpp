@@ -20,6 +20,8 @@ void NearMisses::note(NearMiss miss) {
     *same = std::move(miss);
 }
 
+void NearMisses::add(NearMiss miss) { done_.push_back(std::move(miss)); }
+
 std::vector<NearMiss> NearMisses::take() {
   begin_graph();
   return std::move(done_);

@@ -22,6 +22,7 @@ class NearMisses {
   void begin_sweep();  // what was noted of this graph does not: it is looked through again
   // Of several with one root, the one that came furthest stays.
   void note(NearMiss miss);
+  void add(NearMiss miss);  // which is looked for once, and stays
   std::vector<NearMiss> take();
 
  private:

@@ -8,7 +8,7 @@ namespace {
 
 std::vector<NearMiss> misses_of(const Pass& pass, const Graph& graph) {
   NearMisses asked;
-  pass.run(graph, &asked);
+  pass.run(graph, {&asked});
   return asked.take();
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rlx/ir/graph.h"
+#include "rlx/lower/site.h"
 
 namespace rlx {
 
@@ -54,20 +54,37 @@ struct PassResult {
 
 class NearMisses;
 
-// What a pass does: it changes a graph, or makes another. One that looks for formulas tells those
-// that it found in part, where somebody asks; the others have nothing to tell.
+// What a graph is made for.
+struct PassTarget {
+  DeviceTraits traits = {};
+  Choices choices = {};
+};
+// What there is beside a graph.
+struct PassSite {
+  NearMisses* misses = nullptr;        // where somebody asks
+  const PassTarget* target = nullptr;  // none: passes for a device change nothing
+  bool is_body = false;
+};
+
+// What a pass does: it changes a graph, or makes another, perhaps for a device. One that looks for
+// formulas tells those that it found in part, where somebody asks; the others have nothing to tell.
 class PassFunction {
  public:
   using Plain = PassResult(const Graph& graph);
   using Telling = PassResult(const Graph& graph, NearMisses* misses);
   using Editing = int64_t(Changing& graph, NearMisses* misses);
+  using Aiming = PassResult(const Graph& graph, const PassTarget& target, const PassSite& site);
   PassFunction(Plain* plain) : plain_(plain) {}          // NOLINT(google-explicit-constructor)
   PassFunction(Telling* telling) : telling_(telling) {}  // NOLINT(google-explicit-constructor)
   PassFunction(Editing* editing) : editing_(editing) {}  // NOLINT(google-explicit-constructor)
+  PassFunction(Aiming* aiming) : aiming_(aiming) {}      // NOLINT(google-explicit-constructor)
   // How many changes there were.
-  int64_t operator()(Changing& graph, NearMisses* misses) const {
-    if (editing_) return editing_(graph, misses);
-    PassResult result = telling_ ? telling_(*graph, misses) : plain_(*graph);
+  int64_t operator()(Changing& graph, const PassSite& site) const {
+    if (editing_) return editing_(graph, site.misses);
+    if (aiming_ && !site.target) return 0;
+    PassResult result = aiming_    ? aiming_(*graph, *site.target, site)
+                        : telling_ ? telling_(*graph, site.misses)
+                                   : plain_(*graph);
     if (result.graph) graph.set(std::move(*result.graph));
     return result.changes;
   }
@@ -76,21 +93,24 @@ class PassFunction {
   Plain* plain_ = nullptr;
   Telling* telling_ = nullptr;
   Editing* editing_ = nullptr;
+  Aiming* aiming_ = nullptr;
 };
 
 struct Pass {
   std::string name;
   std::string summary;  // one sentence
   PassFunction function;
+  bool enters_groups = true;  // as it does other bodies
 
   // The graph that it makes, which may be as it was.
   struct Made {
     Graph graph;
     int64_t changes;
   };
-  Made run(const Graph& graph, NearMisses* misses = nullptr) const {
+  // Without bodies.
+  Made run(const Graph& graph, const PassSite& site = {}) const {
     Changing changing(graph);
-    const int64_t changes = function(changing, misses);
+    const int64_t changes = function(changing, site);
     return {changing.take(), changes};
   }
 };

@@ -27,6 +27,10 @@ extern const Pass find_quantised_products;
 extern const Pass fold_pads;
 extern const Pass fold_scales;
 extern const Pass join_products;
+// For a device.
+extern const Pass split_large;
+extern const Pass fit_integers;
+extern const Pass fuse;
 
 // The graph without what dead_code drops.
 Graph alive(Graph graph);
@@ -36,8 +40,7 @@ Value merged_transpose(Value x, Ints order);
 
 // In order; pipeline.cpp is the list, and only that.
 std::vector<const Pass*> pass_pipeline();
-std::vector<std::string> pass_names();  // each once, and that of fuse(), which knows the device
-inline const char* const kFusePass = "fuse";
+std::vector<std::string> pass_names();  // each once
 
 // What one pass of the list did, to the graph and the bodies in it.
 struct PassReport {
@@ -55,6 +58,7 @@ constexpr bool kVerifyPasses = true;
 
 struct PassOptions {
   std::vector<std::string> disabled = {};     // by name; one that is no pass is an Error
+  std::optional<PassTarget> target = {};      // none: passes for a device leave a graph as it is
   bool verify = kVerifyPasses;                // the graph, behind each pass
   std::vector<PassReport>* report = nullptr;  // one entry for each of the list
   bool near_misses = false;                   // in the report, which then takes longer

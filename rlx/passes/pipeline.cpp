@@ -2,11 +2,11 @@
 #include <map>
 
 #include "rlx/base/clock.h"
-#include "rlx/passes/fit_integers.h"
 #include "rlx/passes/passes.h"
-#include "rlx/passes/split_large.h"
 
 namespace rlx {
+
+const OpDef& fused_op();
 
 std::vector<const Pass*> pass_pipeline() {
   return {
@@ -34,6 +34,9 @@ std::vector<const Pass*> pass_pipeline() {
       &merge_transposes,  //
       &common_values,     //
       &dead_code,         //
+      &split_large,       //
+      &fit_integers,      //
+      &fuse,
   };
 }
 
@@ -42,9 +45,6 @@ std::vector<std::string> pass_names() {
   for (const Pass* pass : pass_pipeline())
     if (std::find(names.begin(), names.end(), pass->name) == names.end())
       names.push_back(pass->name);
-  names.emplace_back(kSplitLargePass);
-  names.emplace_back(kFitIntegersPass);
-  names.push_back(kFusePass);
   return names;
 }
 
@@ -54,16 +54,17 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-int64_t run_with_bodies(Changing& graph, const Pass& pass, NearMisses* misses);
+int64_t run_with_bodies(Changing& graph, const Pass& pass, const PassSite& site);
 
 // The bodies of a node's attributes that the pass changes, by name.
-std::map<std::string, GraphPtr> changed_bodies(const Node& node, const Pass& pass,
-                                               NearMisses* misses, int64_t& changes) {
+std::map<std::string, GraphPtr> changed_bodies(const Node& node, const Pass& pass, PassSite site,
+                                               int64_t& changes) {
+  site.is_body = true;
   std::map<std::string, GraphPtr> changed;
   for (const auto& [name, attr] : node.attrs)
     if (const auto* body = std::get_if<GraphPtr>(&attr.variant())) {
       Changing better(**body);
-      const int64_t inside = run_with_bodies(better, pass, misses);
+      const int64_t inside = run_with_bodies(better, pass, site);
       changes += inside;
       if (inside > 0) changed[name] = std::make_shared<const Graph>(better.take());
     }
@@ -71,25 +72,25 @@ std::map<std::string, GraphPtr> changed_bodies(const Node& node, const Pass& pas
 }
 
 // Making a graph again infers the types of what holds bodies from these: only where one changes.
-int64_t run_with_bodies(Changing& graph, const Pass& pass, NearMisses* misses) {
-  int64_t changes = pass.function(graph, misses);
+int64_t run_with_bodies(Changing& graph, const Pass& pass, const PassSite& site) {
+  int64_t changes = pass.function(graph, site);
   std::map<int, std::map<std::string, GraphPtr>> changed;  // by node
   for (size_t at = 0; at < graph->nodes().size(); ++at) {
     const Node& node = graph->nodes()[at];
-    if (!has_body(node)) continue;
-    auto bodies = changed_bodies(node, pass, misses, changes);
+    if (!has_body(node) || (node.op.get() == &fused_op() && !pass.enters_groups)) continue;
+    auto bodies = changed_bodies(node, pass, site, changes);
     if (!bodies.empty()) changed[static_cast<int>(at)] = std::move(bodies);
   }
   if (changed.empty()) return changes;
-  graph.set(rebuild(*graph, [&](const RewriteSite& site) -> std::optional<Values> {
-    const auto bodies = changed.find(site.at);
+  graph.set(rebuild(*graph, [&](const RewriteSite& at) -> std::optional<Values> {
+    const auto bodies = changed.find(at.at);
     if (bodies == changed.end()) return std::nullopt;
-    Attrs attrs = site.attrs;
+    Attrs attrs = at.attrs;
     for (const auto& [name, body] : bodies->second) attrs.set(name, body);
-    const Value first = site.to.add(site.node.op, site.inputs, attrs, site.node.name);
-    site.to.set_origin(first, site.node.origin);
+    const Value first = at.to.add(at.node.op, at.inputs, attrs, at.node.name);
+    at.to.set_origin(first, at.node.origin);
     Values results;
-    for (size_t r = 0; r < site.node.types.size(); ++r)
+    for (size_t r = 0; r < at.node.types.size(); ++r)
       results.push_back(first.of(static_cast<int>(r)));
     return results;
   }));
@@ -113,7 +114,9 @@ Graph run_passes(const Graph& graph, const PassOptions& options) {
       if (options.watch) before = made.clone();
       const auto start = Clock::now();
       Changing changing(made);
-      report.changes = run_with_bodies(changing, *pass, misses ? &*misses : nullptr);
+      report.changes = run_with_bodies(
+          changing, *pass,
+          {misses ? &*misses : nullptr, options.target ? &*options.target : nullptr});
       report.microseconds = microseconds_since(start);
       if (misses) report.near_misses = misses->take();
       if (options.watch) options.watch(*pass, *before, made);

@@ -1,5 +1,5 @@
 // Graphs of formulas that passes look for, and of some that only look like them, compute the same
-// with all passes, with each of them alone, and with none.
+// with all passes, without one of them, with one of them alone, and with none.
 
 #include <chrono>
 #include <iostream>
@@ -13,18 +13,28 @@ namespace {
 
 using Seconds = std::chrono::seconds;
 
-// All passes but some, or one of them alone.
+// All passes but some, for a device.
 struct Way {
-  std::string only;
-  std::vector<std::string> disabled;
+  std::string name;
+  PassTarget target;
+  std::vector<std::string> disabled = {};
 
   Graph operator()(const Graph& graph) const {
-    std::vector<std::string> off = disabled;
-    for (const std::string& other : pass_names())
-      if (!only.empty() && other != only) off.push_back(other);
-    return run_passes(graph, {.disabled = off, .verify = true});
+    return run_passes(graph, {.disabled = disabled, .target = target, .verify = true});
   }
 };
+std::vector<std::string> all_but(const std::string& pass) {
+  std::vector<std::string> names = pass_names();
+  std::erase(names, pass);
+  return names;
+}
+
+// A GPU, one that binds little at once, or the host.
+PassTarget target_of(uint64_t seed) {
+  constexpr int64_t kLittle = 512;
+  if (seed % 4 == 3) return {};
+  return gpu_target(seed % 4 == 1 ? kLittle : int64_t{1} << 27);
+}
 
 // NaN and infinities in some inputs, as data may have them.
 RandomGraph with_hostile_values(RandomGraph random, uint64_t seed) {
@@ -71,23 +81,26 @@ void check(Grow grow, uint64_t first_seed, Seconds budget, Counts& counts) {
     RandomGraph random = grow(seed);
     const bool hostile = seed % 3 == 0;
     if (hostile) random = with_hostile_values(std::move(random), seed);
+    const PassTarget target = target_of(seed);
     std::vector<PassReport> report;
     try {
-      run_passes(random.graph, {.report = &report});
+      run_passes(random.graph, {.target = target, .report = &report});
     } catch (const Error&) {  // it is found again below, and made small
     }
     for (const PassReport& each : report) counts.changes[each.name] += each.changes;
-    // Attention leaves keys of weight 0 out, where 0 * NaN would be NaN.
-    const std::vector<std::string> off =
-        hostile ? std::vector<std::string>{"find-attention"} : std::vector<std::string>{};
     const std::vector<std::string> names = pass_names();
-    for (const Way& way : {Way{"", off}, Way{names[seed % names.size()], off}}) {
+    const std::string& one = names[seed % names.size()];
+    const std::vector<Way> ways{{"with all passes", target},
+                                {"with only " + one, target, all_but(one)},
+                                {"without " + one, target, {one}}};
+    for (Way way : ways) {
+      // Attention leaves keys of weight 0 out, where 0 * NaN would be NaN.
+      if (hostile) way.disabled.emplace_back("find-attention");
       const auto fails = [&](const RandomGraph& of) { return difference(of, way).has_value(); };
       if (!fails(random)) continue;
       const RandomGraph small = shrink(std::move(random), fails);
-      FAIL() << "seed " << seed
-             << (way.only.empty() ? " with all passes" : " with only " + way.only) << ": "
-             << difference(small, way).value_or("") << '\n'
+      FAIL() << "seed " << seed << ' ' << way.name << ": " << difference(small, way).value_or("")
+             << '\n'
              << to_text(small) << text_after(small, way);
     }
     ++counts.graphs;

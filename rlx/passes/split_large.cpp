@@ -3,15 +3,13 @@
 // computed, and put together again; copies and concat are taken in shards themselves. A softmax
 // whose one row is too long becomes what it is made of.
 
-#include "rlx/passes/split_large.h"
-
 #include <algorithm>
 #include <map>
 
 #include "rlx/codegen/shards.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/match.h"
-#include "rlx/passes/pass.h"
+#include "rlx/passes/passes.h"
 
 namespace rlx {
 namespace {
@@ -146,11 +144,18 @@ class Splitting {
       if (output.value.result > 0) second_read_[output.value.node] = true;
   }
 
-  Graph run() {
+  PassResult run() {
     const bool any = std::any_of(graph_.nodes().begin(), graph_.nodes().end(),
                                  [&](const Node& node) { return is_beyond(node); });
-    if (!any) return graph_.clone();
-    return rebuild(graph_, [&](const RewriteSite& site) { return rewritten(site); });
+    if (!any) return {};
+    int64_t changes = 0;
+    Graph made = rebuild(graph_, [&](const RewriteSite& site) {
+      auto parts = rewritten(site);
+      changes += parts.has_value();
+      return parts;
+    });
+    if (changes == 0) return {};
+    return {std::move(made), changes};
   }
 
  private:
@@ -261,11 +266,15 @@ class Splitting {
   std::map<int, bool> second_read_;  // nodes of which results behind the first are read
 };
 
+PassResult run(const Graph& graph, const PassTarget& target, const PassSite& /*site*/) {
+  if (target.traits.on_host()) return {};
+  return Splitting(graph, target.traits).run();
+}
+
 }  // namespace
 
-Graph split_large(const Graph& graph, const DeviceTraits& traits) {
-  if (traits.on_host()) return graph.clone();
-  return Splitting(graph, traits).run();
-}
+// What no part fits stays, and is refused with its size.
+const Pass split_large{"split-large", "Computes in parts what is more than a device binds at once.",
+                       run, false};
 
 }  // namespace rlx

@@ -49,18 +49,30 @@ inline void expect_same(const Graph& before, const Graph& after) {
   EXPECT_FALSE(mismatch) << *mismatch << '\n' << print(after);
 }
 
+// A device with these limits, for passes that know one.
+inline PassTarget gpu_target(int64_t max_binding_bytes = int64_t{1} << 27) {
+  PassTarget target;
+  target.traits.name = "gpu";
+  target.traits.device_class = DeviceClass::discrete;
+  target.traits.max_binding_bytes = max_binding_bytes;
+  target.traits.max_buffer_bytes = int64_t{1} << 30;
+  return target;
+}
+
 // The graph behind the pass, without what nobody reads.
-inline Graph after_pass(const Pass& pass, const Graph& graph) {
-  Graph after = dead_code.run(pass.run(graph).graph).graph;
+inline Graph after_pass(const Pass& pass, const Graph& graph,
+                        const PassTarget& target = gpu_target()) {
+  Graph after = dead_code.run(pass.run(graph, {.target = &target}).graph).graph;
   verify(after);
   expect_same(graph, after);
   return after;
 }
 
 // As text, without the names of nodes that compute something.
-inline std::string after_pass(const Pass& pass, const std::string& source) {
+inline std::string after_pass(const Pass& pass, const std::string& source,
+                              const PassTarget& target = gpu_target()) {
   const Graph graph = parse("rlx 1\n" + source, catalog());
-  const std::string whole = print(after_pass(pass, graph));
+  const std::string whole = print(after_pass(pass, graph, target));
   std::istringstream lines(whole.substr(whole.find('\n') + 1));
   std::string result;
   const std::regex name(" @\"[^\"]*\"");
@@ -85,8 +97,9 @@ struct OpNames : std::multiset<std::string> {
 };
 
 // The ops that compute something at every run: "matmul add".
-inline OpNames ops_after(const Pass& pass, const Graph& graph) {
-  const Graph after = after_pass(pass, graph);
+inline OpNames ops_after(const Pass& pass, const Graph& graph,
+                         const PassTarget& target = gpu_target()) {
+  const Graph after = after_pass(pass, graph, target);
   const MatchGraph known(after);
   OpNames names;
   for (int at = 0; at < static_cast<int>(after.nodes().size()); ++at)

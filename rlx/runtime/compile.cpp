@@ -1,17 +1,12 @@
 // From a graph to an image, and on to a program.
 
-#include <algorithm>
-#include <chrono>
 #include <optional>
 
 #include "rlx/backend/cpu/cpu_backend.h"
 #include "rlx/base/error.h"
 #include "rlx/compile/build_image.h"
 #include "rlx/lower/references.h"
-#include "rlx/passes/fit_integers.h"
-#include "rlx/passes/fuse.h"
 #include "rlx/passes/passes.h"
-#include "rlx/passes/split_large.h"
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
@@ -21,27 +16,9 @@ using namespace detail;
 Graph detail::optimised(const Graph& graph, const CompileOptions& options, PassOptions passes) {
   verify(graph);
   if (!options.optimise) return graph.clone();
-  const std::vector<std::string>& disabled = options.disabled_passes;
-  passes.disabled = disabled;
-  Graph smaller = run_passes(graph, passes);
-  const DeviceTraits& traits = options.device.traits();
-  const auto is_on = [&](const char* pass) {
-    return std::count(disabled.begin(), disabled.end(), pass) == 0;
-  };
-  if (is_on(kSplitLargePass)) smaller = split_large(smaller, traits);
-  if (is_on(kFitIntegersPass)) smaller = fit_integers(smaller, traits);
-  if (!is_on(kFusePass)) return smaller;
-  if (!passes.report) return fuse(smaller, traits, {options.choices});
-  PassReport report{kFusePass};
-  const auto start = std::chrono::steady_clock::now();
-  Graph fused =
-      fuse(smaller, traits, {options.choices}, passes.near_misses ? &report.near_misses : nullptr);
-  report.microseconds =
-      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
-  report.changes = static_cast<int64_t>(smaller.nodes().size()) -
-                   static_cast<int64_t>(fused.nodes().size());  // so many nodes fewer
-  passes.report->push_back(std::move(report));
-  return fused;
+  passes.disabled = options.disabled_passes;
+  passes.target = {options.device.traits(), {options.choices}};
+  return run_passes(graph, passes);
 }
 
 namespace {

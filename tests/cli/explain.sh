@@ -32,6 +32,9 @@ claim "passes, ops and steps are told" 0 'find-activations +[1-9]' 'gelu +0 +1' 
 claim "a near miss says where and why" 0 "find-activations +1 +mul 'nearly' .*wanted" -- explain gelu.rlx --bind n=4
 claim "nodes are told one by one" 0 "^  - erf 'bell' f32\[n, 8\]" '^  \+ gelu ' -- explain gelu.rlx --bind n=4 -v
 claim "steps have bytes" 0 'erf +.*f32\[4, 8\] +128 B +128 B' -- explain gelu.rlx --bind n=4 --disable-pass simplify --disable-pass fuse
+taken=$("$rlx" explain gelu.rlx --bind n=4 | sed -n 's/.* without passes, \([0-9]*\) with them.*/\1/p')
+claim "they are those that inspect counts" 0 "^on cpu  steps: $taken host$" -- inspect gelu.rlx --bind n=4
+claim "groups are told, too" 0 '^fuse$' '^  \+ fused ' -- explain gelu.rlx --bind n=4 -v
 claim "they can be left out" 0 '!unfused' -- explain gelu.rlx --bind n=4 --no-steps
 claim "the way to a program that is ready is timed" 0 \
   '^  ready in .*: import .*, passes .* \([0-9.]+ %\), lowering .*, preparing ' -- explain gelu.rlx --times

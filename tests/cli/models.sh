@@ -29,6 +29,7 @@ fi
 devices=$("$rlx" devices 2>/dev/null)
 failed=0
 problem() { echo "  $*"; failed=1; }
+. "$(dirname "$(realpath "$0")")/steps.sh"
 for name in "$@"; do
   inputs=()
   for input in "$work/$name"/*.npy; do inputs+=(--input "$(basename "$input" .npy)=$input"); done
@@ -43,13 +44,7 @@ for name in "$@"; do
       { echo "$name on $device"; problem "$(grep '^rlx:' "$work/errors" || tail -n 1 "$work/errors")"; continue; }
     echo "$name on $device: $(((${EPOCHREALTIME/./} - ${start/./}) / 1000)) ms"
     node "$source/tools/models/compare.mjs" "$source/tests/models/$name.json" "$work/out" "$(tolerance_of "$name")" || failed=1
-    most=$(awk -v name="$name" '$1 == name { print $2 }' "$source/tests/models/dispatches")
-    if [ $device = lavapipe ] && [ "$most" ]; then
-      steps=$(node -e 'const { run } = JSON.parse(require("fs").readFileSync(process.argv[1]));
-        console.log(run.dispatches + run.host_steps)' "$work/report.json")
-      if [ "$steps" -gt "$most" ]; then problem "takes $steps steps, where $most were enough"; fi
-      if [ "$steps" -lt "$most" ]; then echo "  takes $steps steps: tests/models/dispatches may say so"; fi
-    fi
+    if [ $device = lavapipe ]; then check_steps "$source/tests/models/steps" "$name" "$work/$name.onnx"; fi
     if [ $device = cpu ] && grep -q '"implementation": "reference"' "$work/report.json"; then
       problem "runs references: $(grep -B3 '"implementation": "reference"' "$work/report.json" | sed -n 's/.*"op": "\(.*\)",/\1/p' | sort -u | tr '\n' ' ')"
     fi

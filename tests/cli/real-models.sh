@@ -29,12 +29,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 check() { node "$source/tools/models/real_check.mjs" "$@"; }
 file_of() {
+  if [ "$1" = moonshine-decoder ]; then echo "$moonshine/decoder_model_merged.onnx"; return; fi
   local script='import(process.argv[1]).then(({ networks, listeners }) =>
     console.log({ ...networks, ...listeners }[process.argv[2]].file))'
   echo "$RLX_MODEL_PACKAGES/$(node -e "$script" "$source/tools/models/real.mjs" "$1")"
 }
 failed=0
 problem() { echo "  $*"; failed=1; }
+. "$(dirname "$(realpath "$0")")/steps.sh"
 complain() { problem "$(grep -v '^Warning\|^ - While\|^    at ' "$work/errors" | tail -n 3)"; }
 
 # One of the networks of real.mjs through rlx run.
@@ -71,17 +73,6 @@ run_moonshine() {
   grep -q 'made after the fourth token: 0 pipelines, 0 plans, 0 buffers' "$work/errors" ||
     problem "$(grep '^made after' "$work/errors")"
 }
-# What a run takes, of all branches together, may only fall.
-check_steps() {
-  local most steps
-  most=$(awk -v name="$1" '$1 == name { print $2 }' "$source/tests/models/real/steps")
-  [ "$most" ] || return
-  steps=$("$rlx" explain "$(file_of "$1")" --device lavapipe 2>"$work/errors" |
-    sed -n 's/^.* without passes, \([0-9]*\) with them.*/\1/p')
-  [ "$steps" ] || { complain; return; }
-  if [ "$steps" -gt "$most" ]; then problem "takes $steps steps, where $most were enough"; fi
-  if [ "$steps" -lt "$most" ]; then echo "  takes $steps steps: tests/models/real/steps may say so"; fi
-}
 # The example reads the whole card.
 run_card() {
   "$examples/ocr" "$ocr" "$source/examples/menu.png" "$work/card.png" >"$work/card" 2>"$work/errors" || { complain; return; }
@@ -115,7 +106,11 @@ for name in "$@"; do
       silero*) run_listener "$name" "$device" ;;
       *) run_network "$name" "$device" ;;
     esac
-    if [ $device = lavapipe ]; then check_steps "$name"; fi
+    if [ $device = lavapipe ] && [ "$name" != card ]; then
+      network=$name
+      if [ "$name" = moonshine ]; then network=moonshine-decoder; fi
+      check_steps "$source/tests/models/real/steps" "$network" "$(file_of "$network")"
+    fi
     echo "  $(((${EPOCHREALTIME/./} - ${start/./}) / 1000)) ms"
   done
 done
