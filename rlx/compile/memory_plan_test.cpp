@@ -8,8 +8,8 @@
 #include "rlx/image/uses.h"
 #include "rlx/ops/ops_control.h"
 #include "rlx/ops/ops_core.h"
-#include "rlx/plan/slots.h"
 #include "rlx/ops/ops_loop.h"
+#include "rlx/plan/slots.h"
 #include "rlx/testing.h"
 
 namespace rlx::detail {

@@ -219,6 +219,12 @@ std::vector<OpCase> grouped_cases() {
       with(row(normal(f32({"n", 32})), encoded(q4_0, {3, 7, 32}), index(i64({"n"}), 3),
                "symbolic rows", 32),
            {{"n", 11}}),
+      with(row(normal(f32({"n", 32})), encoded(q4_0, {3, 7, 32}), index(i64({"n"}), 3),
+               "symbolic rows, few", 32),
+           {{"n", 6}}),
+      with(row(normal(f32({"n", 32})), encoded(q4_0, {3, 7, 32}), index(i64({"n"}), 3),
+               "symbolic rows, many", 32),
+           {{"n", 40}}),
   };
   OpCase back = row(normal(f32({9, 7})), encoded(q4_k, {3, 7, 256}), index(i32({9}), 3),
                     "the other way round", 7);

@@ -134,7 +134,8 @@ std::vector<OpCase> delta_cases() {
       {op, delta_operands({1, 33, 1, 7, 5}, true), {}, "longer than a chunk", 64},
       forward_only({op, delta_operands({1, 257, 1, 3, 5}), {}, "many chunks", 64}),
       forward_only({op, delta_operands({1, 19, 1, 256, 65}, true), {}, "many keys", 256}),
-      forward_only({op, delta_operands({1, 4096, 1, 16, 3}, true), {}, "4,096 steps", 64}),
+      forward_only(
+          {op, delta_operands({1, 4096, 1, 256, 3}, true), {}, "4,096 steps, 256 keys", 256}),
       forward_only({op, delta_operands({1, 3, 1, 2, 1031}, true), {}, "many values", 16}),
       {op, delta_operands({2, 0, 2, 4, 3}, true), {}, "no steps"},
       forward_only({op, delta_operands({0, 5, 2, 4, 3}, true), {}, "no sequences"}),

@@ -90,6 +90,16 @@ std::vector<OpCase> words_cases() {
   cases.push_back(row("cast", DType::i64, {given(image::words_of(small))}, "those that fit"));
   cases.push_back(row("enter", DType::u32, {given(far_numbers())}, "as the host has them"));
   cases.push_back(row("leave", DType::i64, {words({n})}, "as the host has them"));
+  for (const char* op : {"cumsum", "cumprod"})
+    for (const bool from_end : {false, true}) {
+      const Attrs attrs{
+          {"axis", 1}, {"exclusive", from_end}, {"reverse", from_end}, {"words", true}};
+      cases.push_back({op, {words({2, 8, 2})}, attrs, "of words, beside others"});
+      cases.push_back({op, {words({2, 700})}, attrs, "of words, in chunks"});
+    }
+  cases.push_back(
+      {"cumsum", {normal(u32({"n", 7, 2}))}, {{"axis", 0}, {"words", true}}, "of words, a symbol"});
+  cases.back().symbols = {{"n", 300}};
   return cases;
 }
 

@@ -50,7 +50,9 @@ constexpr std::string_view kPromised =
     "softmax_cross_entropy binary_cross_entropy_with_logits mse huber dropout quantise dequantise "
     "fake_quantise "
     // sequences and control flow
-    "lstm gru rnn if_else while_loop scan loop "
+    "lstm gru rnn if_else while_loop scan loop selective_scan gated_delta_net causal_conv1d "
+    // splats
+    "gaussian_splat splat_raster "
     // strings
     "normalise_text text_to_numbers numbers_to_text";
 

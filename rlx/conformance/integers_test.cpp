@@ -248,5 +248,29 @@ TEST(Integers, CountsAndSumsOfMasksStayOnTheDevice) {
   expect_strict(graph, {{"x", reals({7, 33})}});
 }
 
+// Short rows, rows in chunks, columns, from either end: of what a run is given, and of what it
+// made.
+TEST(Integers, RunningTotalsAndProductsLeaveOneWord) {
+  Graph graph;
+  const Value x = graph.input("x", i64({3, 700})), y = graph.input("y", i64({"n", 5}));
+  graph.output("of rows", cumsum(x, -1));
+  graph.output("of columns", cumsum(x * number(x, 3), 0, true, true));
+  graph.output("of few", cumsum(y, 0, false, true));
+  graph.output("products", cumprod(y, 1));
+  graph.output("of products", cumprod(cumsum(x, 1) + number(x, 1), 1, true));
+  const std::vector<int64_t> far = {1LL << 40,    -3, INT64_MAX, 12345678901,
+                                    -(1LL << 62), 7,  0x7fffffff};
+  expect_strict(graph, {{"x", integers({3, 700}, far)}, {"y", integers({300, 5}, far)}});
+}
+
+// What the total becomes an index of fits, whatever it was made of.
+TEST(Integers, WhatIsLeftOfARunningTotalIsAnIndex) {
+  Graph graph;
+  const Value ids = graph.input("ids", i64({"n"})), table = graph.weight("table", reals({101, 4}));
+  graph.output("y", gather(table, mod(cumsum(ids * number(ids, 2654435761), 0), number(ids, 101))));
+  expect_strict(graph,
+                {{"ids", integers({9}, {0, 1, -5, 30521, INT32_MAX, 1LL << 40, INT64_MAX})}});
+}
+
 }  // namespace
 }  // namespace rlx

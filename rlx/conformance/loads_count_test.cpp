@@ -10,48 +10,14 @@
 #include "rlx/codegen/quads.h"
 #include "rlx/compile/build_image.h"
 #include "rlx/conformance/case_data.h"
+#include "rlx/conformance/count_loads.h"
 #include "rlx/conformance/runner.h"
 #include "rlx/conformance/test_devices.h"
-#include "rlx/image/storage.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/runtime/internals.h"
 
 namespace rlx {
 namespace {
-
-void replace_all(std::string& source, const std::string& from, const std::string& to) {
-  for (size_t at = source.find(from); at != std::string::npos; at = source.find(from, at)) {
-    const bool inside = at > 0 && (std::isalnum(static_cast<unsigned char>(source[at - 1])) ||
-                                   source[at - 1] == '_');  // of a longer name
-    if (!inside) source.replace(at, from.size(), to);
-    at += inside ? 1 : to.size();
-  }
-}
-
-// The dispatch counts what it loads of an operand in an output of its own.
-void count_loads(Lowered& lowered, Dispatch& dispatch, const std::string& name,
-                 const DeviceTraits& traits) {
-  const TensorType type{DType::u32, {4}};
-  const auto counter = static_cast<ValueId>(lowered.values.size());
-  lowered.values.push_back({ValueKind::result, "loads", type});
-  lowered.outputs.push_back({"loads", counter, type});
-  const std::string load = "load_" + name + "(", counted = "counted_" + load;
-  replace_all(dispatch.kernel.source.text, load, counted);
-  for (KernelText& part : dispatch.kernel.includes) replace_all(part.text, load, counted);
-  for (std::string& part : dispatch.prelude) replace_all(part, load, counted);
-  for (Alternative& each : dispatch.alternatives) replace_all(each.source.text, load, counted);
-  for (const Operand& operand : dispatch.operands)
-    if (operand.name == name)
-      dispatch.prelude.insert(
-          dispatch.prelude.begin(),
-          text("fn ", counted, "i: u32) -> ", device_storage(operand.dtype, traits).compute,
-               " {\n  atomicAdd(&buffer_loads[0], 1u);\n  return ", load, "i);\n}"));
-  Operand loads(counter, type, Access::read_write);
-  loads.name = "loads";
-  loads.atomic = true;
-  dispatch.operands.push_back(std::move(loads));
-  lowered.steps.list.insert(lowered.steps.list.begin(), Step{Clear{counter}, 0});
-}
 
 int64_t elements_of(const OpCase& row) {
   int64_t elements = 0;
@@ -102,7 +68,7 @@ class LoadsCount : public testing::Test {
       const Image image = detail::image_of(detail::build_image(counting, device.traits()));
       const int64_t said = load->times->value(row.symbols);
       const int64_t counted =
-          prepare(device, image, ops_).run(built.inputs).at("loads").integer_at(0);
+          prepare(device, image, ops_).run(built.inputs).at(kLoads).integer_at(0);
       EXPECT_LE(counted, said + said / 4) << what;
       EXPECT_LE(said, 4 * counted) << what;  // around a picture there may be nothing to load
     }

@@ -1,5 +1,5 @@
 // Folds each chunk of each row from its start on, one lane to a chunk. The dispatch brings T,
-// identity(), combine() and before(chunk), what lies before a chunk.
+// identity(), combine(), element(i) of x, put(i, v) into y and before(chunk), what lies before a chunk.
 // Constants: EXCLUSIVE: an element is not part of its own result; REVERSE: from the end of the row;
 // TOTALS: only what a whole chunk comes to is stored.
 // Loads: x 1.
@@ -16,9 +16,9 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
   for (var i = begin; i < stop; i++) {
     let place = select(i, params.row_length - 1u - i, REVERSE);
     let at = start + place * params.stride;
-    let folded = combine(value, load_x(at));
-    if (!TOTALS) { store_y(at, select(folded, value, EXCLUSIVE)); }
+    let folded = combine(value, element(at));
+    if (!TOTALS) { put(at, select(folded, value, EXCLUSIVE)); }
     value = folded;
   }
-  if (TOTALS) { store_y(chunk, value); }
+  if (TOTALS) { put(chunk, value); }
 }

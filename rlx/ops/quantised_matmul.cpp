@@ -169,7 +169,7 @@ void reference_grouped(const ReferenceSite& site) {
 // ---- Lowering ----
 
 constexpr int64_t kFewRows = 8, kRowsAtOnce = 4, kTile = 32;
-enum Variant : int64_t { few_rows = 0, tiles = 1 };
+enum Variant : int64_t { few_rows = 0, tiles = 1, as_counted = 2 };
 
 struct Form {
   bool grouped = false, back = false;
@@ -184,6 +184,7 @@ Dispatch product_dispatch(const LowerSite& site, const Form& form, WeightRows w,
   part = cut_rows(site, form.m, {{&x, x_row}, {&y, y_row}}, w);
   if (form.back && part.cuts_w) y.access = Access::read_write;
   Dispatch dispatch;
+  dispatch.kernel.name = site.node.op->name;
   dispatch.operands = {x, y};
   dispatch.constants = {{"GROUPED", form.grouped}};
   dispatch.params = {{"n", form.n}, {"experts", form.experts}};
@@ -199,32 +200,47 @@ Dispatch product_dispatch(const LowerSite& site, const Form& form, WeightRows w,
   return dispatch;
 }
 
-void set_kernel(Dispatch& dispatch, const char* name) {
-  const Kernel main = kernel(name);
-  dispatch.kernel.name = main.name;
-  dispatch.kernel.source = main.source;
+Dim columns_of(const Form& form, const RowsPart& part) {
+  return form.grouped ? form.n : part.w_end - part.w_first;
 }
 
-Dispatch rows_dispatch(const LowerSite& site, const Form& form, const WeightRows& w, int64_t rows) {
-  RowsPart part;
-  Dispatch dispatch = product_dispatch(site, form, w, part, site.write("y"));
-  set_kernel(dispatch, "quantised_matmul_rows");
+Alternative rows_kernel(const LowerSite& site, const Form& form, const RowsPart& part) {
   constexpr int64_t kWorkgroup = 64;
   const int64_t lanes = site.traits.device_class == DeviceClass::software ? 4 : 32;
-  dispatch.constants.push_back({"LANES", lanes});
-  dispatch.constants.push_back({"ROWS", rows});
-  const Dim columns = form.grouped ? form.n : part.w_end - part.w_first;
-  dispatch.workgroups =
-      ceil_div(part.m_end - part.m_first, rows) * ceil_div(columns, kWorkgroup / lanes);
-  return dispatch;
+  int64_t rows = form.grouped ? 1 : kRowsAtOnce;
+  if (form.m.is_number()) rows = std::clamp<int64_t>(form.m.number(), 1, rows);
+  return {1 - min(floor_div(form.m, kFewRows + 1), 1),
+          kernel("quantised_matmul_rows").source,
+          {{"LANES", lanes}, {"ROWS", rows}},
+          ceil_div(part.m_end - part.m_first, rows) *
+              ceil_div(columns_of(form, part), kWorkgroup / lanes)};
 }
 
-Dispatch tile_dispatch(const LowerSite& site, const Form& form, const WeightRows& w) {
+Alternative tile_kernel(const Form& form, const RowsPart& part) {
+  return {1,
+          kernel("quantised_matmul_tile").source,
+          {},
+          ceil_div(part.m_end - part.m_first, kTile) * ceil_div(columns_of(form, part), kTile)};
+}
+
+void take(const Alternative& kernel, Dispatch& dispatch) {
+  dispatch.kernel.source = kernel.source;
+  dispatch.constants.insert(dispatch.constants.end(), kernel.constants.begin(),
+                            kernel.constants.end());
+  dispatch.workgroups = kernel.workgroups;
+}
+
+// Where only a run counts the rows, as of a prompt and then of each token, both kernels are there.
+Dispatch forward_dispatch(const LowerSite& site, const Form& form, const WeightRows& w) {
+  const int64_t usual = !form.m.is_number()          ? as_counted
+                        : form.m.number() > kFewRows ? tiles
+                                                     : few_rows;
+  const int64_t variant = site.choices.get("quantised_matmul.variant", usual);
   RowsPart part;
   Dispatch dispatch = product_dispatch(site, form, w, part, site.write("y"));
-  set_kernel(dispatch, "quantised_matmul_tile");
-  const Dim columns = form.grouped ? form.n : part.w_end - part.w_first;
-  dispatch.workgroups = ceil_div(part.m_end - part.m_first, kTile) * ceil_div(columns, kTile);
+  const Alternative few = rows_kernel(site, form, part);
+  take(variant == few_rows ? few : tile_kernel(form, part), dispatch);
+  if (variant == as_counted) dispatch.alternatives.push_back(few);
   return dispatch;
 }
 
@@ -237,7 +253,7 @@ Steps back_steps(const LowerSite& site, const Form& form, const WeightRows& w) {
     y = site.temporary("y", {DType::f32, result.shape});
     dispatch = product_dispatch(site, form, w, part, y);
   }
-  set_kernel(dispatch, "quantised_matmul_back");
+  dispatch.kernel.source = kernel("quantised_matmul_back").source;
   const int64_t rows = form.grouped ? 1 : kRowsAtOnce;
   dispatch.constants.push_back({"ROWS", rows});
   dispatch.prelude.emplace_back(
@@ -253,13 +269,7 @@ Steps back_steps(const LowerSite& site, const Form& form, const WeightRows& w) {
 
 Steps lower_form(const LowerSite& site, const Form& form, const WeightRows& w) {
   if (form.back) return back_steps(site, form, w);
-  const int64_t rows = form.grouped ? 1 : kRowsAtOnce;
-  // Rows that only a run counts may be one, as in a step of a language model: that must be fast.
-  const bool many = form.m.is_number() && form.m.number() > kFewRows;
-  if (site.choices.get("quantised_matmul.variant", many ? tiles : few_rows) == tiles)
-    return tile_dispatch(site, form, w);
-  return rows_dispatch(site, form, w,
-                       form.m.is_number() ? std::clamp<int64_t>(form.m.number(), 1, rows) : rows);
+  return forward_dispatch(site, form, w);
 }
 
 Steps lower(const LowerSite& site) {

@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "rlx/compile/lower_graph.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/ops/ops_blocks.h"
 #include "rlx/ops/ops_linear.h"
@@ -118,6 +119,32 @@ TEST(QuantisedGroupedMatmul, AnExpertOutOfRangeIsNamed) {
   };
   EXPECT_EQ(run(1).at(0), 0);
   for (const double bad : {2.0, -1.0}) EXPECT_THROW(run(bad), Error) << bad;
+}
+
+// The file of the kernel that so many rows go through.
+std::string kernel_for(const Graph& graph, int64_t rows) {
+  const DeviceTraits traits{.name = "test", .device_class = DeviceClass::software};
+  const Lowered lowered = detail::lower_graph(graph, traits);
+  const auto& dispatch = std::get<Dispatch>(lowered.steps.list.at(0).what);
+  for (const Alternative& each : dispatch.alternatives)
+    if (each.guard.value({{"n", rows}}) != 0) return each.source.file;
+  return dispatch.kernel.source.file;
+}
+
+TEST(QuantisedMatmul, ManyRowsGoByTilesWhoeverCountsThem) {
+  for (const int64_t rows : {1, 8, 9, 4000})
+    for (const Dim& counted : {Dim("n"), Dim(rows)})
+      for (const bool grouped : {false, true}) {
+        Graph graph;
+        const Value x = graph.input("x", f32({counted, 32}));
+        graph.output("y",
+                     grouped ? grouped_matmul(x, graph.input("w", {DType::u8, {2, 5, 18}}),
+                                              graph.input("expert", i32({counted})), "q4_0")
+                             : quantised_matmul(x, graph.input("w", {DType::u8, {5, 18}}), "q4_0"));
+        EXPECT_EQ(kernel_for(graph, rows),
+                  rows > 8 ? "quantised_matmul_tile.wgsl" : "quantised_matmul_rows.wgsl")
+            << rows << ' ' << counted << ' ' << grouped;
+      }
 }
 
 }  // namespace

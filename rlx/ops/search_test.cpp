@@ -10,6 +10,9 @@
 #include "rlx/ops/testing.h"
 
 namespace rlx {
+
+const OpDef& cumsum_op();
+
 namespace {
 
 template <class Build>
@@ -115,6 +118,11 @@ TEST(Scan, ErrorsNameTheOp) {
             "cumsum: takes floats or integers, got bool[2]");
   EXPECT_EQ(error_of([&] { cumprod(graph.input("x", f32({2})), 1); }),
             "cumprod: axis 1 is out of range for f32[2] (rank 1)");
+  const Value words = graph.input("words", {DType::u32, {5, 2}});
+  EXPECT_EQ(error_of([&] {
+              words.apply(cumsum_op(), {words}, {{"axis", 1}, {"words", true}});
+            }),
+            "cumsum: axis 1 of u32[5, 2] is none of words, u32[.., 2]");
 }
 
 struct Found {

@@ -5,6 +5,7 @@
 
 #include "rlx/ops/words.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -103,15 +104,13 @@ int64_t number_at(const Tensor& x, int64_t i) {
     whole.set(0, x.at(i));  // saturates
     return whole.integer_at(0);
   }
-  return static_cast<int64_t>(static_cast<uint64_t>(x.integer_at(2 * i)) |
-                              static_cast<uint64_t>(x.integer_at(2 * i + 1)) << 32);
+  return number_in_words(x, i);
 }
 
 void set_number(Tensor& y, int64_t i, int64_t number) {
   if (y.dtype() == DType::f32) return y.set(i, static_cast<float>(number));
   if (y.dtype() != DType::u32) return y.set_integer(i, number);
-  y.set_integer(2 * i, static_cast<int64_t>(static_cast<uint64_t>(number) & UINT32_MAX));
-  y.set_integer(2 * i + 1, static_cast<int64_t>(static_cast<uint64_t>(number) >> 32));
+  set_number_in_words(y, i, number);
 }
 
 Shape element_shape(const Tensor& x) {
@@ -195,10 +194,23 @@ const OpDef& words_op() {
 }
 
 bool has_words(const OpDef& op) { return op.elementwise && is_row(op.name); }
+bool takes_words(const OpDef& op) {
+  return std::any_of(op.attrs.begin(), op.attrs.end(),
+                     [](const AttrSpec& attr) { return attr.name == "words"; });
+}
 
 Value in_words(const std::string& op, const Values& inputs, DType to) {
   return inputs[0].apply(words_op(), inputs, {{"op", op}, {"to", to}});
 }
+int64_t number_in_words(const Tensor& words, int64_t i) {
+  return static_cast<int64_t>(static_cast<uint64_t>(words.integer_at(2 * i)) |
+                              static_cast<uint64_t>(words.integer_at(2 * i + 1)) << 32);
+}
+void set_number_in_words(Tensor& words, int64_t i, int64_t number) {
+  words.set_integer(2 * i, static_cast<int64_t>(static_cast<uint64_t>(number) & UINT32_MAX));
+  words.set_integer(2 * i + 1, static_cast<int64_t>(static_cast<uint64_t>(number) >> 32));
+}
+
 Value cast_words(Value x, DType to) { return in_words(kCast, {x}, to); }
 Value words_leave(Value words) { return in_words(kLeave, {words}, DType::i64); }
 Value words_enter(Value x) { return in_words(kEnter, {x}, DType::u32); }

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "rlx/image/words.h"
+#include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/words.h"
 #include "rlx/passes/match.h"
@@ -59,6 +60,7 @@ class Fitting {
     if (node.op->elementwise && is_i64(node.inputs.back())) made = on_elements(site);
     if (is_cast(node)) made = converted(site);
     if (adds_up(node) && node.types[0].dtype == DType::i64 && all_fit(site)) made = narrowed(site);
+    if (takes_words(*node.op) && !made && is_i64(node.inputs[0])) made = run_up(site);
     if (!made) made = moved(site);
     if (!made) made = joined(site);
     changes_ += made.has_value();
@@ -133,6 +135,17 @@ class Fitting {
     if (scalar.comparison) return Values{in_words(name, operands, DType::boolean)};
     if (fits(graph_.value(site.at))) return Values{in_words(name, operands, DType::i64)};
     return standing(site, in_words(name, operands, DType::u32));
+  }
+
+  std::optional<Values> run_up(const RewriteSite& site) {
+    std::optional<Value> x = in_words_or_one(site.node.inputs[0], site.inputs[0]);
+    if (!x) return std::nullopt;
+    if (is_i64(*x)) x = cast_words(*x, DType::u32);
+    Attrs attrs = site.attrs;
+    attrs.set("axis", static_cast<int64_t>(axis_of(site.node.op->name, attrs.get<int64_t>("axis"),
+                                                   site.node.types[0])));
+    attrs.set("words", true);
+    return standing(site, site.to.add(site.node.op, {*x}, attrs, site.node.name));
   }
 
   // The op on i32, between conversions that change nothing on a device.

@@ -60,6 +60,14 @@ TEST(FitIntegers, OthersAreOfTwo) {
             OpNames("words words words"));
 }
 
+TEST(FitIntegers, RunningTotalsTakeTwoWordsWhereTheyMayBeAny) {
+  EXPECT_EQ(fitted(i64({3, 4}), [](Value x) { return cumsum(x, -1, true); }),
+            OpNames("words cumsum words"));
+  EXPECT_EQ(fitted(f32({"n"}),
+                   [](Value x) { return cumprod(cast(greater(x, scalar(x, 0)), DType::i64), 0); }),
+            OpNames("gt cast words cumprod words"));
+}
+
 TEST(FitIntegers, ComparisonsAndShapesStay) {
   EXPECT_EQ(fitted(i64({3}), [](Value x) { return less(x, whole(x, 3)); }), OpNames("lt"));
   EXPECT_EQ(fitted(f32({"n"}),

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "rlx/ops/views.h"
+#include "rlx/ops/words.h"
 #include "rlx/passes/match.h"
 
 namespace rlx {
@@ -286,7 +287,7 @@ bool is_read_on_device(const Graph& graph, const std::vector<std::vector<int>>& 
   for (const int reader : readers[size_t(at)]) {
     const Node& node = graph.node(reader);
     const bool arithmetic = node.op->elementwise && !node.op->elementwise->safe_i64;
-    if (!node.op->lower || arithmetic) continue;
+    if (!node.op->lower || arithmetic || takes_words(*node.op)) continue;
     for (size_t i = 0; i < node.inputs.size(); ++i)
       if (node.inputs[i].present() && node.inputs[i].node == at &&
           std::count(node.op->host_inputs.begin(), node.op->host_inputs.end(), i) == 0)

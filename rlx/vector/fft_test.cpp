@@ -46,7 +46,8 @@ void expect_close(const std::vector<float>& y, int64_t n, int64_t lines,
       worst = std::max({worst, std::abs(y[at] - want.real()), std::abs(y[at + 1] - want.imag())});
     }
   const double rms = std::sqrt(square / static_cast<double>(2 * count));
-  EXPECT_LE(worst, 4 * std::max(1.0, std::log2(static_cast<double>(n))) * 0x1p-23 * rms)
+  const double ulp = std::ldexp(1.0, std::ilogb(rms) - 23);
+  EXPECT_LE(worst, 4 * std::max(1.0, std::log2(static_cast<double>(n))) * ulp)
       << lines << " of " << n;
 }
 

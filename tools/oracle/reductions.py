@@ -109,12 +109,15 @@ def argmin(c, x):
 
 
 def scan(c, x, accumulate, start):
+    if c.words:  # of 64 bits, the low one first
+        x = np.ascontiguousarray(x).view(np.int64)[..., 0]
     x = np.flip(x, c.axis) if c.reverse else x
     y = accumulate(x, axis=c.axis, dtype=x.dtype)
     if c.exclusive:
         first = np.full_like(np.take(y, [0], c.axis), start) if x.shape[c.axis] else y
         y = np.concatenate([first, np.delete(y, -1, c.axis)], c.axis) if x.shape[c.axis] else y
-    return np.flip(y, c.axis) if c.reverse else y
+    y = np.flip(y, c.axis) if c.reverse else y
+    return np.ascontiguousarray(y)[..., None].view(np.uint32) if c.words else y
 
 
 @oracle('numpy', 'cumsum')

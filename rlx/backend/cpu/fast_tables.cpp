@@ -146,6 +146,7 @@ Kernel top_k(const image::Call& call, const image::Image& /*image*/, const CpuEn
 }
 template <bool multiplies>
 Kernel scan(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+  if (call.attrs.get_or("words", false)) return nullptr;
   return scan_kernel(engine, {.axis = call.attrs.get<int64_t>("axis"),
                               .multiplies = multiplies,
                               .exclusive = call.attrs.get<bool>("exclusive"),
