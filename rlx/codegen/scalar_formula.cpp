@@ -24,8 +24,10 @@ const std::string* expression_of(const Elementwise& scalar, DType dtype) {
 // What conversions call of the library.
 std::vector<KernelText> called_by(const std::string& expression) {
   std::vector<KernelText> found;
-  for (const char* name : {"truncate", "quantise"})
-    if (expression.find(text(name, '_')) != std::string::npos) found.push_back(library(name));
+  constexpr std::pair<const char*, const char*> kFiles[] = {{"truncate_to_", "truncate"},
+                                                            {"quantise_f32", "steps"}};
+  for (const auto& [function, file] : kFiles)
+    if (expression.find(function) != std::string::npos) found.push_back(library(file));
   if (!found.empty()) found.insert(found.begin(), library("numbers"));
   return found;
 }

@@ -15,6 +15,7 @@ const OpDef& conv_op();
 const OpDef& average_pool_op();
 const OpDef& max_pool_op();
 const OpDef& quantise_op();
+const OpDef& sort_op();
 const OpDef& dequantise_op();
 
 namespace {
@@ -59,6 +60,7 @@ Values pooled_highest(const Values& in) {
   return {tanh(x.apply(max_pool_op(), {x}, {{"window", Ints{2, 3}}, {"pads", Ints{1, 1, 0, 1}}})) +
           in[2]};
 }
+Values sorted(const Values& in) { return {in[0].apply(sort_op(), {in[0]}) * in[1] + in[2]}; }
 Values product(const Values& in) { return {relu(matmul(in[0], in[1]) + in[2])}; }
 Values product_with_residual(const Values& in) {
   const Value sum = matmul(in[0], in[1]) + in[2] + in[3];
@@ -345,6 +347,10 @@ std::vector<OpCase> fused_cases() {
               "softmax of bytes, scaled", 65, softened_bytes),
       grouped({normal(f32({1, 2, 7, 9})), normal(f32({7, 1})), normal(f32({2, 1, 1}))},
               "max_pool, scaled before, a bias behind", 4, pooled_highest),
+      grouped({normal(f32({3, 65})), normal(f32({65})), normal(f32({3, 65}))},
+              "sorted, scaled, with a residual", 4, sorted),
+      grouped({normal(f32({3, 1031})), normal(f32({1031})), normal(f32({3, 1}))},
+              "a long row sorted, scaled", 4, sorted),
       grouped({special(f32({1, 2, 7, 9})), normal(f32({})), normal(f32({2, 1, 1}))},
               "max_pool, special values", 4, pooled_highest),
   };

@@ -172,7 +172,7 @@ Steps lower_fake(const LowerSite& site) {
       .result = site.results[0],
       .expression = "select(quantise_f32(x, scale, 0.0, low, high) * scale, x, is_nan(x))",
       .params = {{"low", range.low}, {"high", range.high}},
-      .includes = {library("numbers"), library("quantise")}};
+      .includes = {library("numbers"), library("steps")}};
   Dispatch dispatch = generate(formula, site.traits);
   dispatch.prelude.emplace_back("// Loads: * 1.");
   return dispatch;

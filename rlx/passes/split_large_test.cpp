@@ -1,7 +1,9 @@
-#include "rlx/ops/ops_control.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
+
+const OpDef& if_else_op();
+
 namespace {
 
 // Rows of 512 bytes, of which a device binds two beside what an alignment takes.
@@ -40,12 +42,13 @@ TEST(SplitLarge, WhatFitsOrIsOfTheHostStays) {
 }
 
 TEST(SplitLarge, BodiesAreSplitToo) {
-  Graph body;
-  body.input("iteration", i64({}));
-  body.output("next", softmax(body.input("carried", f32({4, 128}))));
-  Graph graph;
-  const Value x = graph.input("x", f32({4, 128}));
-  graph.output("y", loop(graph.constant(Tensor::scalar(DType::i64, 2)), {x}, std::move(body))[0]);
+  Graph then, otherwise, graph;
+  then.output("y", softmax(then.input("x", f32({4, 128}))));
+  otherwise.output("y", otherwise.input("x", f32({4, 128})));
+  const Value x = graph.input("x", f32({4, 128})), go = graph.input("go", boolean({}));
+  graph.output("y", x.apply(if_else_op(), {go, x},
+                            {{"then", std::make_shared<const Graph>(std::move(then))},
+                             {"else", std::make_shared<const Graph>(std::move(otherwise))}}));
   const Graph after = run_passes(graph, {.target = kSmall});
   expect_same(graph, after);
   EXPECT_NE(print(after).find("concat"), std::string::npos) << print(after);
