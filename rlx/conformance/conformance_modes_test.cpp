@@ -56,7 +56,8 @@ bool is_taken_in_shards(const OpCase& row, const OpSet& ops) {
   if (in_blocks) {
     constexpr int64_t kRoom = kLoweredBytes - 256;
     if (row.op == "quantised_gather") return bytes_of_last_axis(row.inputs[0], row) * 8 <= kRoom;
-    return row.op == "quantised_matmul" && row.attrs.get_or("transpose_w", true) &&
+    constexpr std::string_view kProducts[] = {"quantised_matmul", "quantised_grouped_matmul"};
+    return is_one_of(kProducts, row) && row.attrs.get_or("transpose_w", true) &&
            bytes_of_last_axis(row.inputs[0], row) <= kRoom;
   }
   // In parts, beside its axis or of what it is made of.

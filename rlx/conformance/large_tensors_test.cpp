@@ -7,6 +7,7 @@
 #include "rlx/conformance/test_devices.h"
 #include "rlx/ir/evaluate.h"
 #include "rlx/rlx.h"
+#include "rlx/tensor/blocks/format.h"
 
 namespace rlx {
 namespace {
@@ -23,10 +24,11 @@ Tensor indices(const Shape& shape, int64_t below) {
   return tensor;
 }
 
-void expect_works(const char* what, const Graph& graph, const TensorMap& inputs) {
+void expect_works(std::string_view what, const Graph& graph, const TensorMap& inputs,
+                  int64_t limit = 1024) {
   SCOPED_TRACE(what);
   FindOptions options = test_find_options();
-  options.max_binding_bytes = 1024;
+  options.max_binding_bytes = limit;
   const std::optional<Device> device = test_device("lavapipe", options);
   if (!device) GTEST_SKIP() << "there is no lavapipe here";
   try {
@@ -99,6 +101,31 @@ TEST(LargeTensors, Products) {
                          sinks.input("v", f32({2, 3, 15, 8})), {}, {}, {},
                          sinks.constant(Tensor::of(DType::f32, {3}, {-1, 1, 3}))));
   expect_works("attention with sinks", sinks, heads);
+}
+
+// A row of x takes 3 KB, and all weights at least 14. Rows of some formats are no whole words.
+TEST(LargeTensors, WeightsInBlocksOf256) {
+  constexpr int64_t kLimit = 4096, kInner = 768, kRows = 90, kExperts = 3;
+  int formats = 0;
+  for (const BlockFormat& format : block_formats()) {
+    if (format.elements != 256) continue;
+    const std::string name(format.name);
+    const Tensor w = encode_blocks(some({kRows, kInner}), format);
+    ASSERT_GT(w.count(), 2 * kLimit);
+    Graph graph;
+    const Value x = graph.input("x", f32({3, kInner}));
+    graph.output("product", quantised_matmul(x, graph.weight("w", w), name));
+    if (formats++ % 4 == 0) {  // their kernels take long to compile: bytes that are words, and not
+      const Tensor experts = w.reshaped({kExperts, kRows / kExperts, w.shape()[1]});
+      const Value many = concat({x, x, x, x}, 0);
+      graph.output("by experts", grouped_matmul(many, graph.weight("experts", experts),
+                                                graph.constant(indices({12}, kExperts)), name));
+      graph.output("rows", quantised_gather(graph.weight("table", w),
+                                            graph.constant(indices({5}, kRows)), name));
+    }
+    expect_works(name, graph, {{"x", some({3, kInner})}}, kLimit);
+  }
+  EXPECT_EQ(formats, 9);
 }
 
 TEST(LargeTensors, Pictures) {
