@@ -266,6 +266,7 @@ RLX_WEBGPU_LIBRARY='' claim "an empty name means none" 0 'no WebGPU library was 
 mapfile -t adapters < <(sed -n 's/^      "name": "\(.*\)",$/\1/p' devices.json | grep -vx cpu)
 for adapter in "${adapters[@]}"; do
   claim "$adapter agrees on quantised experts" 0 "cpu and $adapter agree" -- compare few.rlx --devices "cpu,$adapter" --input ids=samples/ids.npy
+  claim "$adapter agrees on those of f16" 0 "cpu and $adapter agree" -- compare few-half.rlx --devices "cpu,$adapter" --input ids=samples/ids.npy
   claim "$adapter agrees with the CPU" 0 "cpu and $adapter agree" -- compare "$encoder" --devices "cpu,$adapter" --bind batch=2 --bind seq=7
   claim "$adapter reports its dispatches" 0 'dispatches' 'workgroups' 'pipelines compiled: [1-9]' 'readback' -- run "$encoder" --device "$adapter" --bind batch=1 --bind seq=4 --report
   claim "$adapter is inspected" 0 "on $adapter" 'dispatch' 'kernels' -- inspect "$encoder" --device "$adapter"
