@@ -4,6 +4,10 @@
 #include <cstring>
 #include <numeric>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace rlx::vector {
 namespace {
 
@@ -89,7 +93,28 @@ void take_planes_as_words(const BytePicture& p, const uint8_t* from, int64_t cou
       plane[c] = inside ? from + (w * 4 + c) * p.channel : &p.zero;
       step[c] = inside ? p.pixel : 0;
     }
-    for (int64_t i = 0; i < count; ++i) {
+    int64_t i = 0;
+#if defined(__SSE2__)
+    // 16 pixels at a time, where a pixel is one word and its planes lie end to end.
+    if (deep == 1 && p.pixel == 1) {
+      const auto load = [&](int c) {
+        return step[c] == 0 ? _mm_set1_epi8(static_cast<char>(*plane[c]))
+                            : _mm_loadu_si128(reinterpret_cast<const __m128i*>(plane[c] + i));
+      };
+      const __m128i flips = _mm_set1_epi8(static_cast<char>(flip));
+      for (; i + 16 <= count; i += 16) {
+        const __m128i a = load(0), b = load(1), c = load(2), d = load(3);
+        const __m128i ab[2] = {_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)},
+                      cd[2] = {_mm_unpacklo_epi8(c, d), _mm_unpackhi_epi8(c, d)};
+        auto* at = reinterpret_cast<__m128i*>(to + i);
+        for (int half = 0; half < 2; ++half) {
+          _mm_storeu_si128(at++, _mm_xor_si128(_mm_unpacklo_epi16(ab[half], cd[half]), flips));
+          _mm_storeu_si128(at++, _mm_xor_si128(_mm_unpackhi_epi16(ab[half], cd[half]), flips));
+        }
+      }
+    }
+#endif
+    for (; i < count; ++i) {
       const auto at = [&](int c) { return uint32_t{plane[c][i * step[c]]} << (8 * c); };
       to[i * deep + w] = (at(0) | at(1) | at(2) | at(3)) ^ flip;
     }

@@ -59,6 +59,8 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
   if (has_op_) find_sum();
   find_roundings();
   make_slots();
+  for (Instruction& each : code_)
+    if (each.kind == Instruction::Kind::compute) each.arguments = arguments_of(each);
 }
 
 TileArguments TileProgram::arguments_of(const Instruction& each) const {

@@ -99,6 +99,7 @@ class TileProgram {
     TileOp op;
     std::vector<int32_t> operands;
     std::vector<double> params;
+    TileArguments arguments = {};  // of compute: but for where they lie
     enum class Kind : uint8_t { compute, number, memory, nothing } kind = Kind::compute;
     alignas(float) std::array<std::byte, sizeof(float)> number = {};  // of its dtype
     DType dtype = DType::f32;

@@ -255,7 +255,7 @@ void TileProgram::write(const Moves& to, const Register& from, const Piece& piec
 
 TileProgram::Register TileProgram::compute(const Instruction& each, const Register* registers,
                                            std::byte* y, int64_t count) const {
-  TileArguments arguments = arguments_of(each);
+  TileArguments arguments = each.arguments;
   arguments.y = y;
   int64_t step = 0;
   for (size_t k = 0; k < each.operands.size(); ++k) {
