@@ -204,7 +204,7 @@ void add_quantise_command(CLI::App& app, Context& context) {
       "inputs are bytes, too, by the range they have in the samples");
   command
       .add_option("--most", flags->most,
-                  "Layers whose results would be off by more than this share stay in f32")
+                  "Layers whose results would be off by more than this share stay as they are")
       ->capture_default_str();
   command.add_option("--out", flags->to, "The .rlx file to write")->required()->type_name("FILE");
   command.footer(
