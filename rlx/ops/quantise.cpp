@@ -251,6 +251,7 @@ const OpDef& quantise_op() {
       .reference = reference_quantise,
       .lower = lower_quantise,
       .gradient = gradient_quantise,
+      .never_fails = true,
       .onnx = "QuantizeLinear",
   };
   return op;
@@ -265,6 +266,7 @@ const OpDef& dequantise_op() {
       .reference = reference_dequantise,
       .lower = lower_dequantise,
       .gradient = gradient_dequantise,
+      .never_fails = true,
       .accuracy = {2},
       .onnx = "DequantizeLinear",
   };
@@ -281,6 +283,7 @@ const OpDef& fake_quantise_op() {
       .reference = reference_fake,
       .lower = lower_fake,
       .gradient = gradient_fake,
+      .never_fails = true,
       .accuracy = {2},
   };
   return op;
