@@ -17,14 +17,15 @@ using image::kNone;
 using image::Number;
 using image::ValueId;
 
-// Tensors up to this size are the same where their elements are: a compiler makes constants anew.
+// Tensors up to this size are compared by their elements, larger ones by their identity: every
+// compilation makes new tensors of the same small constants.
 constexpr size_t kSmallBytes = 4096;
 
 bool is_source(const image::Value& value) {
   return value.kind == Kind::weight || value.kind == Kind::constant;
 }
 
-// Steps that depend on how others went cannot be taken apart.
+// Where there are jumps, or cells change, steps only make sense together: they are one part.
 bool may_stand_apart(const image::Step& step) {
   return !std::holds_alternative<image::Bind>(step.what) &&
          !std::holds_alternative<image::Jump>(step.what);
@@ -40,7 +41,8 @@ bool can_be_shared(const image::Step& step) {
          std::holds_alternative<image::Write>(step.what);
 }
 
-// Which steps write or read a value in common, sources aside.
+// A number for each step of `once`: steps that touch a common value, other than a weight or a
+// constant, have the same.
 std::vector<size_t> groups_of(const Image& image) {
   std::vector<size_t> group(image.once.size());
   std::iota(group.begin(), group.end(), size_t{0});
@@ -171,12 +173,12 @@ void add_code(const image::Call& call, const image::Implementations& implementat
     for (const image::Implementation& each : list)
       if (each.identity) code.push_back(each.identity);
   };
-  const auto add_op = [&](const std::string& op) {
+  const auto add_of = [&](const std::string& op) {
     if (const auto found = implementations.find(op); found != implementations.end())
       add(found->second);
   };
-  add_op(call.op);
-  for (const image::Tile::Instruction& each : call.tile.code) add_op(each.op);
+  add_of(call.op);
+  for (const image::Tile::Instruction& each : call.tile.code) add_of(each.op);
   if (!call.bodies.empty())  // which ops they use is in their text
     for (const auto& [op, list] : implementations) add(list);
 }

@@ -143,7 +143,8 @@ void PreparedCall::forget() {
   aside_->rest_site = {};
 }
 
-// Others than the first implementation read elements.
+// Only the first implementation of an op copes with operands at odd addresses of a file: the others
+// read whole elements.
 void PreparedCall::align_inputs() {
   const auto lies_oddly = [](const Tensor& tensor) {
     return reinterpret_cast<uintptr_t>(tensor.bytes().data()) % size_t(bytes_of(tensor.dtype())) !=
@@ -218,7 +219,7 @@ bool PreparedCall::run_aside(Kernel& kernel) {
       aside_->copies[r].run(own.results[r].bytes().data(), site_.results[r].mutable_bytes().data());
     return true;
   }
-  // Assigned one by one, so that what they hold memory for serves again.
+  // Assigned one by one: the vectors within keep their memory, and the next run allocates none.
   rest.inputs.resize(1 + site_.inputs.size() - inputs);
   Argument& given = rest.inputs[0];
   given.tensor = own.results[0];

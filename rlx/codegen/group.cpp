@@ -140,7 +140,7 @@ std::optional<Steps> lower_region(const LowerSite& site, const Graph& body, cons
   return dispatch;
 }
 
-// What the named nodes are made of, but for what lies behind `stop`.
+// By node: is one of `nodes` computed from it? What only `stop` reads does not count.
 std::vector<bool> made_of(const Graph& body, const std::vector<int>& nodes, int stop) {
   std::vector<bool> needed(body.nodes().size());
   for (const int at : nodes) needed[size_t(at)] = true;
@@ -257,7 +257,7 @@ bool write_store(const LowerSite& site, const Graph& body, int anchor,
   return true;
 }
 
-// False where the device does not bind so much.
+// False where the device does not bind as many buffers.
 bool attach(Module& module, Dispatch& dispatch, const DeviceTraits& traits) {
   const auto append = [](auto& to, const auto& from) {
     to.insert(to.end(), from.begin(), from.end());

@@ -216,7 +216,7 @@ class Assembly {
     const auto [at, added] =
         kernels_.emplace(rendered.wgsl, static_cast<int32_t>(image_.kernels.size()));
     if (added) {
-      // What is not known is at most what the device has.
+      // Where the text does not say it, the kernel may take all that the device has.
       const Workgroup takes = workgroup_of(rendered.wgsl);
       const int64_t most_lanes = traits_.max_workgroup_invocations,
                     most_bytes = traits_.max_workgroup_bytes;

@@ -45,6 +45,24 @@ void each_value(Image& image, const See& see) {
   see(image.flag);
 }
 
+// An input or weight that no step names, and no output or state is, needs no value.
+void forget_unread(Image& image) {
+  std::vector<bool> named(image.values.size(), false);
+  const auto name = [&](ValueId value) {
+    if (value >= 0) named[size_t(value)] = true;
+  };
+  for (image::Steps* steps : {&image.bind, &image.once, &image.run})
+    for (image::Step& step : *steps) each_value(step, name);
+  for (const image::Output& output : image.outputs) name(output.value);
+  for (const image::State& state : image.states) name(state.value), name(state.next);
+  const auto forget = [&](auto& list) {
+    for (auto& each : list)
+      if (each.value >= 0 && !named[size_t(each.value)]) each.value = -1;
+  };
+  forget(image.inputs);
+  forget(image.weights);
+}
+
 void drop_values(Image& image) {
   std::vector<bool> used(image.values.size(), false);
   each_value(image, [&](ValueId& value) {
@@ -156,6 +174,7 @@ void drop_cells(Image& image) {
 }  // namespace
 
 void drop_unused(Image& image) {
+  forget_unread(image);
   drop_values(image);
   drop_cells(image);
 }

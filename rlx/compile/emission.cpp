@@ -68,7 +68,8 @@ void Emission::bind_part(Operand& operand) const {
     operand.window = {first, last - first + 1};
 }
 
-// Is only a part of it read, which alone can be bound? Its place is not for a result then.
+// Does the dispatch bind only a window of a value that is too large to be bound whole? Then a
+// result cannot take the place of the value.
 bool Emission::is_part_of_large(const Dispatch& dispatch, ValueId value) const {
   if (fits(value)) return false;
   return std::any_of(dispatch.operands.begin(), dispatch.operands.end(), [&](const Operand& each) {

@@ -179,6 +179,18 @@ class Lowering {
     }
   }
 
+  // None where a run decides some of it.
+  static std::optional<Tensor> numbers_of(const HostValue& host, const TensorType& type) {
+    const auto is_number = [](const Dim& dim) { return dim.is_number(); };
+    if (!is_concrete(type.shape) ||
+        !std::all_of(host.elements.begin(), host.elements.end(), is_number))
+      return std::nullopt;
+    Tensor tensor(type.dtype, concrete(type.shape));
+    for (size_t i = 0; i < host.elements.size(); ++i)
+      tensor.set_integer(static_cast<int64_t>(i), host.elements[i].number());
+    return tensor;
+  }
+
   // A value as an operand; one that only the binding knows is written to the device here.
   Operand operand_of(Scope& scope, Value value, Steps& steps) {
     auto& known = scope.operands[size_t(value.node)];
@@ -188,6 +200,12 @@ class Lowering {
     const auto& host = node.host_values[size_t(value.result)];
     require(host.has_value(), node.op->name, ": the value of '", node.name,
             "' is not known on the host");
+    known.resize(std::max(known.size(), size_t(value.result) + 1), Operand{});
+    if (const std::optional<Tensor> tensor = numbers_of(*host, value.type())) {
+      const ValueId constant = emission_.make_value(ValueKind::constant, node.name, value.type());
+      lowered_.values.back().source = *tensor;
+      return known[size_t(value.result)] = Emission::whole(constant, value.type());
+    }
     const Operand to = Emission::whole(
         emission_.make_value(ValueKind::result, node.name, value.type()), value.type());
     if (traits_.on_host())
@@ -196,7 +214,6 @@ class Lowering {
     else
       emission_.emit(Steps(write_host_value(*host, to, traits_)), scope.first_node + value.node,
                      steps);
-    known.resize(std::max(known.size(), size_t(value.result) + 1), Operand{});
     return known[size_t(value.result)] = to;
   }
 
@@ -276,7 +293,7 @@ class Lowering {
                                node.types[r]),
           node.types[r]));
     const auto call = [&](const std::string& why) -> Steps {
-      // What follows from shapes the run knows as numbers, and they are written.
+      // Integers that follow from shapes are written by the run, which knows the shapes.
       const std::optional<HostValue>& host = node.host_values[0];
       if (!traits_.on_host() && results.size() == 1 && host && !host->own_symbols)
         return write_host_value(*host, results[0], traits_);
@@ -356,12 +373,23 @@ class Lowering {
     return steps;
   }
 
+  // Kernels that go on with a tile compute no f64: that is left to the reference, which reads
+  // tensors row after row.
+  bool reads_views(const Node& node) const {
+    const CallTraits traits = traits_.calls_of(node.op->name);
+    const auto is_double = [](const Value& input) {
+      return input.present() && input.dtype() == DType::f64;
+    };
+    return traits.reads_views &&
+           !(traits.finishes && std::any_of(node.inputs.begin(), node.inputs.end(), is_double));
+  }
+
   // The node as a call: every operand is there, and a view only where the call can read it.
   Steps call_of(Scope& scope, int at, std::vector<Operand> inputs,
                 const std::vector<Operand>& results, const std::string& reason) {
     const Node& node = scope.graph.node(at);
     Steps steps;
-    const bool views = node.op->elementwise || traits_.calls_of(node.op->name).reads_views;
+    const bool views = node.op->elementwise || reads_views(node);
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!node.inputs[i].present()) continue;
       inputs[i] = traits_.on_host() ? operand_of(scope, node.inputs[i], steps)
@@ -383,7 +411,8 @@ class Lowering {
     return steps;
   }
 
-  // What a device does not have yet and the host knows need not go there and back.
+  // An operand of a call on the host. Integers that the host knows are written for it there, not on
+  // the device and read back.
   Operand operand_for_host(Scope& scope, Value value, Steps& steps) {
     const Node& node = value.producer();
     const auto& host = node.host_values[size_t(value.result)];

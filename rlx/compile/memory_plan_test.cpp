@@ -6,7 +6,7 @@
 
 #include "rlx/compile/build_image.h"
 #include "rlx/image/uses.h"
-#include "rlx/ops/ops_control.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_loop.h"
 #include "rlx/plan/slots.h"
@@ -182,14 +182,16 @@ TEST(MemoryPlan, ANextValueLivesUntilItsStateIsReadForTheLastTime) {
 
 TEST(MemoryPlan, AStateThatALoopReadsIsUpdatedBehindTheLoop) {
   Graph body;
-  const Value i = body.input("i", i64({})), sum = body.input("sum", f32({4})),
+  const Value i = body.input("i", i64({})), total = body.input("total", f32({4})),
               state = body.input("state", f32({4}));
-  body.output("next", sum + state * cast(i, DType::f32));
+  body.output("next", total + state * cast(i, DType::f32));
   Graph graph;
   const Value x = graph.input("x", f32({4})), last = graph.state("last", f32({4}));
   const Value next = softmax(x);
   const Value summed =
-      loop(graph.input("n", i64({})), {next}, std::move(body), {.captured = {last}})[0];
+      graph.add(catalog().at("loop"), {graph.input("n", i64({})), next, last},
+                {{"body", GraphPtr(std::make_shared<const Graph>(std::move(body)))},
+                 {"captured", int64_t{1}}});
   graph.update(last, next);
   graph.output("y", softmax(softmax(summed)));
   const Planned p = planned(graph);

@@ -35,8 +35,8 @@ class Places {
         if (try_place(static_cast<int32_t>(at), pair)) break;
   }
 
-  // What a copy takes to another value, as at the end of a branch, is computed where it goes. Not
-  // in loops: there the other value may still be read by the next iteration.
+  // A value that is copied to another one, as at the end of a branch, is written in the place of
+  // the other at once. Not in loops: there the next iteration may still read the other.
   void take_places_of_copies() {
     for (size_t at = 0; at < steps_.size(); ++at) {
       const auto* copy = std::get_if<image::Copy>(&steps_[at].step.what);
@@ -49,7 +49,8 @@ class Places {
     }
   }
 
-  // Where all readers of a state are done before its next value is written, that is written there.
+  // The next value of a state is written in the place of the state, where the state is not read
+  // after that.
   void take_places_of_states() {
     for (const image::State& state : image_.states) {
       if (state.value < 0 || state.next < 0 || state.next == state.value) continue;
@@ -243,7 +244,7 @@ class Places {
           call->in_place.emplace_back(static_cast<int32_t>(i), 0);
       return;
     }
-    // What is read at the same place is bound once, with the result.
+    // The operand that is overwritten has no binding of its own: it is read through the result's.
     auto& dispatch = std::get<image::Dispatch>(flat.step.what);
     bool shares = false;
     std::vector<image::Bound> bound;

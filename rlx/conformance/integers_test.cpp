@@ -6,7 +6,15 @@
 #include "rlx/conformance/disagreement.h"
 #include "rlx/conformance/test_devices.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
+#include "rlx/ops/ops_logic.h"
+#include "rlx/ops/ops_math.h"
+#include "rlx/ops/ops_scatter.h"
+#include "rlx/ops/ops_search.h"
+#include "rlx/ops/ops_sort.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx {
 namespace {

@@ -7,8 +7,11 @@
 #include "rlx/conformance/runner.h"
 #include "rlx/image/image.h"
 #include "rlx/image/verify.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/catalog.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/internals.h"
+#include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 
 namespace rlx {
@@ -32,8 +35,9 @@ const Case kCases[] = {
     {"convolution",
      [](Graph& graph, Value x) {
        const Value picture = reshape(x, Dims{1, 2, 3, 4});
-       return max_pool(conv(picture, graph.weight("w", Tensor(DType::f32, {3, 2, 2, 2}))), {2, 2})
-           .values;
+       const Value w = graph.weight("w", Tensor(DType::f32, {3, 2, 2, 2}));
+       const Value convolved = graph.add(catalog().at("conv"), {picture, w});
+       return graph.add(catalog().at("max_pool"), {convolved}, {{"window", Ints{2, 2}}});
      }},
     {"rows", [](Graph&, Value x) { return softmax(x + slice(x, {0}, {1}, {0})); }},
     {"elements", [](Graph&, Value x) { return exp(x * scalar(x, 2)) + sigmoid(x); }},

@@ -56,6 +56,7 @@ const OpDef& causal_mask_op() {
       .reference = reference,
       .lower = lower,
       .gradient = [](const GradientSite&) { return Gradients{std::nullopt}; },
+      .never_fails = true,
   };
   return op;
 }

@@ -84,6 +84,7 @@ const OpDef& conv_integer_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .never_fails = true,
       .gradient_reason = "integers have none",
       .onnx = "ConvInteger",
   };

@@ -202,6 +202,7 @@ OpDef scan(const char* name, const char* onnx, Gradients (*gradient)(const Gradi
       .reference = reference<kKind>,
       .lower = lower<kKind>,
       .gradient = gradient,
+      .never_fails = true,
       .onnx = onnx,
   };
 }

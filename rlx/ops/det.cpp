@@ -72,6 +72,7 @@ const OpDef& det_op() {
       .infer = infer,
       .reference = reference,
       .gradient = gradient,
+      .never_fails = true,
       .accuracy = {64},
       .host_reason = "each pivot depends on the last: there is nothing to do at once",
       .onnx = "Det",

@@ -64,6 +64,7 @@ const OpDef& dropout_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .never_fails = true,
       .accuracy = {2},
       .onnx = "Dropout",
   };

@@ -102,6 +102,7 @@ const OpDef& expand_op() {
       .gradient = gradient,
       .view = view,
       .symbolic = symbolic,
+      .never_fails = true,
       .onnx = "Expand",
   };
   return op;

@@ -57,6 +57,7 @@ const OpDef& eye_like_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .never_fails = true,
       .onnx = "EyeLike",
   };
   return op;

@@ -124,6 +124,7 @@ const OpDef& gated_delta_net_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gated_delta_net_gradient,
+      .never_fails = true,
       .accuracy = {16},
       .variants = {{"gated_delta_net.variant", 2}},
   };

@@ -149,6 +149,7 @@ const OpDef& matmul_integer_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .never_fails = true,
       .gradient_reason = "integers have none",
       .onnx = "MatMulInteger",
   };

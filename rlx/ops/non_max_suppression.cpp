@@ -146,6 +146,7 @@ const OpDef& non_max_suppression_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .never_fails = true,
       .gradient_reason = "an index does not change with the elements, it jumps",
       .onnx = "NonMaxSuppression",
   };

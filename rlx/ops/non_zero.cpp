@@ -87,6 +87,7 @@ const OpDef& non_zero_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .never_fails = true,
       .gradient_reason = "an index does not change with the elements, it jumps",
       .onnx = "NonZero",
   };

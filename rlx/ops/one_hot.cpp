@@ -118,6 +118,7 @@ const OpDef& one_hot_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .never_fails = true,
       .onnx = "OneHot",
   };
   return op;

@@ -239,6 +239,7 @@ const OpDef& quantise_op() {
       .lower = lower_elementwise,
       .gradient = gradient_quantise,
       .conversion = quantised,
+      .never_fails = true,
       .onnx = "QuantizeLinear",
   };
   return op;
@@ -254,6 +255,7 @@ const OpDef& dequantise_op() {
       .lower = lower_elementwise,
       .gradient = gradient_dequantise,
       .conversion = dequantised,
+      .never_fails = true,
       .accuracy = {2},
       .onnx = "DequantizeLinear",
   };
@@ -270,6 +272,7 @@ const OpDef& fake_quantise_op() {
       .reference = reference_fake,
       .lower = lower_fake,
       .gradient = gradient_fake,
+      .never_fails = true,
       .accuracy = {2},
   };
   return op;

@@ -100,6 +100,7 @@ const OpDef& random_uniform_op() {
       .infer = infer,
       .reference = reference<uniform_of>,
       .lower = lower_uniform,
+      .never_fails = true,
       .accuracy = {2},
       .gradient_reason = "its operand is an integer",
       .onnx = "RandomUniform",
@@ -116,6 +117,7 @@ const OpDef& random_normal_op() {
       .infer = infer,
       .reference = reference<normal_of>,
       .lower = lower_normal,
+      .never_fails = true,
       .accuracy = {16, 0x1p-19},  // of the angle, times the radius
       .gradient_reason = "its operand is an integer",
       .onnx = "RandomNormal",

@@ -103,6 +103,7 @@ const OpDef& resize_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .never_fails = true,
       .accuracy = {8},
       .onnx = "Resize",
   };

@@ -139,6 +139,7 @@ const OpDef& sample_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .never_fails = true,
       .gradient_reason = "its result is an integer",
   };
   return op;

@@ -211,6 +211,7 @@ const OpDef& slice_op() {
       .gradient = gradient,
       .view = view,
       .symbolic = symbolic,
+      .never_fails = true,
       .onnx = "Slice",
   };
   return op;

@@ -68,6 +68,7 @@ OpDef order_def(const OrderForm& form) {
             return lower_sort(site, {axis_of(site), site.attrs().get<bool>(form.descending)});
           },
       .gradient = [](const GradientSite& site) { return sort_gradient(site, axis_of(site)); },
+      .never_fails = true,
       .variants = {sort_variants()},
   };
 }

@@ -309,6 +309,7 @@ const OpDef& splat_raster_gradient_op() {
       .infer = infer_gradient,
       .reference = reference_gradient,
       .lower = lower_gradient,
+      .never_fails = true,
       .accuracy = {256, 1e-5},
       .variants = {splat_list_variants()},
       .gradient_reason = "it is a gradient itself",
@@ -326,6 +327,7 @@ const OpDef& splat_raster_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .never_fails = true,
       .accuracy = {64, 1e-5},
       .variants = {splat_list_variants()},
   };

@@ -60,6 +60,7 @@ const OpDef& squeeze_op() {
       .gradient = gradient,
       .view = view,
       .symbolic = reshaped_host_value,
+      .never_fails = true,
       .onnx = "Squeeze",
   };
   return op;

@@ -27,6 +27,7 @@ const OpDef& stop_gradient_op() {
       .gradient = gradient,
       .view = view,
       .symbolic = symbolic,
+      .never_fails = true,
       .onnx = "Identity",
   };
   return op;

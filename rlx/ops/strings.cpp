@@ -147,6 +147,7 @@ const OpDef& normalise_text_op() {
       .attrs = {{"letter_case", "none"}, {"stopwords", Strings{}}, {"case_sensitive", false}},
       .infer = infer_normalised,
       .reference = normalise,
+      .never_fails = true,
       .host_reason = "how many strings normalise_text gives depends on the data",
       .gradient_reason = "strings have no slope",
       .onnx = "StringNormalizer",
@@ -175,6 +176,7 @@ const OpDef& numbers_to_text_op() {
       .inputs = {1, 1, {"x"}},
       .infer = infer_text,
       .reference = write_numbers,
+      .never_fails = true,
       .host_reason = "digits that read back to the last bit need wider integers than a device has",
       .gradient_reason = "strings have no slope",
   };

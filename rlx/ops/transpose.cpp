@@ -80,6 +80,7 @@ const OpDef& transpose_op() {
       .gradient = gradient,
       .view = view,
       .symbolic = symbolic,
+      .never_fails = true,
       .onnx = "Transpose",
   };
   return op;

@@ -215,6 +215,7 @@ const OpDef& unique_op() {
       .infer = infer,
       .reference = reference,
       .lower = lower,
+      .never_fails = true,
       .gradient_reason = "which elements are equal does not change with them, it jumps",
       .onnx = "Unique",
   };

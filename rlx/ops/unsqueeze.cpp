@@ -57,6 +57,7 @@ const OpDef& unsqueeze_op() {
       .gradient = gradient,
       .view = view,
       .symbolic = reshaped_host_value,
+      .never_fails = true,
       .onnx = "Unsqueeze",
   };
   return op;

@@ -161,7 +161,7 @@ class Fitting {
     const Value old = site.node.inputs[0], x = site.inputs[0];
     const DType to = site.node.types[0].dtype;
     if (is_real(old.dtype()) && to == DType::i64 && !fits(graph_.value(site.at)) &&
-        goes_on_as_number(site.at))
+        is_read_as_number(site.at))
       return standing(site,
                       cast_words(old.dtype() == DType::f32 ? x : cast(x, DType::f32), DType::u32));
     if (!is_i64(old) || !is_wide(old)) return std::nullopt;
@@ -170,8 +170,9 @@ class Fitting {
     if (to == DType::boolean) return Values{in_words("ne", {words, scalar(x, 0)}, DType::boolean)};
     return std::nullopt;
   }
-  // Is it more than an index? Those are best told where they are made that they are none.
-  bool goes_on_as_number(int at) const {
+  // Is it read by something other than an op that takes it for an index? An index need not be made
+  // in words: where it does not fit 32 bits it is out of range, and the conversion reports that.
+  bool is_read_as_number(int at) const {
     const Key value{at, 0};
     if (leaves_.count(value) > 0 && !is_body_) return true;
     const auto found = readers_.find(value);

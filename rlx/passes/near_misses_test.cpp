@@ -1,7 +1,9 @@
 #include "rlx/passes/near_misses.h"
 
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_math.h"
 #include "rlx/passes/testing.h"
-#include "rlx/rlx.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx {
 namespace {

@@ -92,7 +92,8 @@ class Checker {
                                    : !place(a).same_buffer(place(b));
   }
 
-  // Joins two ways that meet; true where that changed what is known.
+  // What holds where two paths of steps meet; a place in which they differ is uncertain. True where
+  // `known` has changed.
   static bool merge(std::optional<Holds>& known, const Holds& more) {
     if (!known) return known = more, true;
     const Holds was = *known;

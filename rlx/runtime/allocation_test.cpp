@@ -8,7 +8,18 @@
 
 #include "rlx/backend/backend.h"
 #include "rlx/conformance/device_test.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_norm.h"
+#include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_quantise.h"
+#include "rlx/ops/ops_recurrent.h"
+#include "rlx/ops/ops_resize.h"
+#include "rlx/ops/ops_sort.h"
+#include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 
 // Counts what our code allocates while it is switched on. The WebGPU library allocates through the

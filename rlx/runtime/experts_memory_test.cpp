@@ -8,8 +8,10 @@
 
 #include "rlx/conformance/device_test.h"
 #include "rlx/image/uses.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_experts.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/memory_testing.h"
+#include "rlx/runtime/program.h"
 #include "rlx/tensor/blocks/format.h"
 
 namespace rlx {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "rlx/autodiff/gradient.h"
 #include "rlx/conformance/device_test.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 
 namespace rlx {

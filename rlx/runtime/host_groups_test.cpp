@@ -7,7 +7,11 @@
 #include <cmath>
 
 #include "rlx/op.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_activation.h"
+#include "rlx/ops/ops_convolution.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_pool.h"
 #include "rlx/runtime/image.h"
 #include "rlx/runtime/internals.h"
 #include "rlx/runtime/program.h"
@@ -105,6 +109,17 @@ TEST(HostGroups, ACastAmongIntegersIsPartOfATile) {
   graph.output("y", cast(cast(relu(x * x), DType::i32), DType::u8));
   EXPECT_EQ(steps_of(graph), "elements(mul + relu + cast + cast)");
   expect_agreement(graph, {{"x", waves({3, 40}, 900)}});
+}
+
+// Its reference reads tensors row after row: the copy is a step that the memory plan knows.
+TEST(HostGroups, AViewOfDoublesIsCopiedBeforeItsProduct) {
+  Graph graph;
+  const Value x = graph.input("x", TensorType{DType::f64, {16, 32}});
+  graph.output("y", matmul(slice(x, {8}, {24}, {1}), x));
+  EXPECT_EQ(steps_of(graph), "copy, matmul");
+  Tensor doubles(DType::f64, {16, 32});
+  for (int64_t i = 0; i < doubles.count(); ++i) doubles.set(i, 0.25 * static_cast<double>(i % 7));
+  expect_agreement(graph, {{"x", doubles}});
 }
 
 TEST(HostGroups, ABatchOfProductsFindsItsRows) {

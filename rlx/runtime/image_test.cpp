@@ -117,6 +117,21 @@ TEST_P(Images, AWeightOfBytesIsMadeFloatsOnceOnTheHost) {
   expect_right();
 }
 
+TEST_P(Images, WhatNoStepReadsHasNoValueAndWhatIsKnownNoStep) {
+  Graph graph;
+  const Value x = graph.input("x", f32({4}));
+  graph.input("unread", f32({3}));
+  graph.output("y", graph.add(catalog().at("tile"), {x, shape_of(x)}));
+  const Program program = compile(graph, {.device = device(), .optimise = false});
+  const image::Image& image = detail::image_of(program);
+  EXPECT_GE(image.inputs[0].value, 0);
+  EXPECT_EQ(image.inputs[1].value, -1);
+  for (const image::Steps* steps : {&image.once, &image.run})
+    for (const image::Step& step : *steps)
+      EXPECT_FALSE(std::holds_alternative<image::Write>(step.what));
+  EXPECT_EQ(program.run({{"x", ramp({4})}, {"unread", ramp({3})}}).at("y").shape(), Shape{16});
+}
+
 TEST_P(Images, AWeightThatOnlyPreparesAnotherTakesNoMemoryOfTheDevice) {
   Graph graph;
   const Value w = graph.weight("w", ramp({64, 64}));

@@ -3,7 +3,8 @@
 
 #include "rlx/conformance/device_test.h"
 #include "rlx/ir/evaluate.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx {
 

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/device_test.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_points.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/internals.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx {
 namespace {

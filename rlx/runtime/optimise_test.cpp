@@ -3,10 +3,15 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/device_test.h"
+#include "rlx/ir/text.h"
 #include "rlx/op.h"
+#include "rlx/ops/catalog.h"
+#include "rlx/ops/ops_channel_norm.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/testing.h"
-#include "rlx/rlx.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/internals.h"
+#include "rlx/runtime/program.h"
 #include "rlx/testing.h"
 
 namespace rlx {
@@ -20,7 +25,7 @@ Graph norm_behind_conv() {
     for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, 0.5 + static_cast<double>(i % 3));
     return graph.weight(name, tensor);
   };
-  const Value y = conv(x, weight("w", {2, 2, 1, 1}));
+  const Value y = graph.add(catalog().at("conv"), {x, weight("w", {2, 2, 1, 1})});
   graph.output("y", relu(batch_norm(y, weight("gamma", {2}), weight("beta", {2}),
                                     weight("mean", {2}), weight("variance", {2}))));
   return graph;
@@ -82,7 +87,10 @@ TEST(Optimise, BodiesAreOptimisedToo) {
   body.output("next", carried * sigmoid(carried));
   Graph graph;
   const Value x = graph.input("x", f32({3}));
-  graph.output("y", loop(graph.constant(Tensor::scalar(DType::i64, 2)), {x}, std::move(body))[0]);
+  graph.output("y",
+               graph.add(catalog().at("loop"), {graph.constant(Tensor::scalar(DType::i64, 2)), x},
+                         {{"body", GraphPtr(std::make_shared<const Graph>(std::move(body)))},
+                          {"captured", int64_t{0}}}));
   std::vector<PassReport> report;
   const Graph after = run_passes(graph, {.verify = true, .report = &report});
   EXPECT_NE(print(after).find("silu"), std::string::npos) << print(after);

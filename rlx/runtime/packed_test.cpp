@@ -1,7 +1,13 @@
 // Weights that the CPU's kernels have in an order of their own.
 #include <gtest/gtest.h>
 
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_control.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
+#include "rlx/ops/ops_integer.h"
+#include "rlx/ops/ops_recurrent.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx {
 namespace {

@@ -6,8 +6,13 @@
 #include <cmath>
 
 #include "rlx/conformance/device_test.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_blocks.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_linear.h"
+#include "rlx/runtime/image.h"
 #include "rlx/runtime/memory_testing.h"
+#include "rlx/runtime/program.h"
+#include "rlx/tensor/blocks/format.h"
 
 namespace rlx {
 namespace {

@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include "rlx/ops/catalog.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_blocks.h"
+#include "rlx/ops/ops_linear.h"
+#include "rlx/runtime/program.h"
 #include "rlx/tensor/blocks/format.h"
 #include "rlx/testing.h"
 

@@ -11,8 +11,8 @@
 
 namespace rlx::detail {
 
-// In sizes of powers of two, each of which is a stack: the same requests in the same order, given
-// back in the opposite one, get what they got before, so that a run makes nothing anew.
+// Sizes are powers of two, and each has a stack of free tensors: a run that asks for what an
+// earlier one asked for, in the same order, gets the same tensors and allocates nothing.
 class WideMemory {
  public:
   // A tensor of at least so many f32.

@@ -52,7 +52,7 @@ TEST(Callbacks, WhatCannotBeStartedIsNotExpected) {
   EXPECT_EQ(program->settled, 1);
 }
 
-TEST(Callbacks, WhatIsCalledOrDroppedLaterFindsTheLockFree) {
+TEST(Callbacks, WhatIsCalledOrDroppedLaterFindsTheLockFreeForOtherThreads) {
   const auto program = std::make_shared<Program>();
   Callbacks& callbacks = program->callbacks;
   const auto try_lock = [&] {  // in another thread: this one may hold it

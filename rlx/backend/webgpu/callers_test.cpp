@@ -38,7 +38,7 @@ TEST_F(CallersTest, AThreadWaitsForTheTurnOfAnother) {
   EXPECT_TRUE(has_it);
 }
 
-TEST_F(CallersTest, WhoeverWaitsForAllSeesTheTurnOrTheCallThatEndsIt) {
+TEST_F(CallersTest, AThreadThatWaitsForAllSeesTheTurnOrTheCallThatEndsIt) {
   for (int round = 0; round < 50; ++round) {
     ASSERT_TRUE(callers.try_begin_turn());
     std::atomic<bool> told = false;

@@ -95,7 +95,7 @@ void Outcome::arrive(Tickets::Id id) {
   std::shared_ptr<Outcome> alive;
   {
     const std::lock_guard lock(mutex_);
-    // What a lost device held is lost in any case; that is told by whoever asks for it.
+    // The loss of a device is no late error of this run: every call that needs the device says it.
     if (error_ && error_->kind() != ErrorKind::device_lost) late_->add(run_, *error_);
     known_ = true;
     alive = std::move(alive_);

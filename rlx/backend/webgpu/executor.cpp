@@ -8,7 +8,8 @@ namespace rlx::detail::webgpu {
 
 namespace {
 
-// Runs whose error flag is still to come: whoever waits anyhow lets no more pile up.
+// A run may end before its error flag has arrived. A blocking run waits where so many flags are
+// due.
 constexpr int kMostOutcomes = 16;
 
 PrepareOptions complete(PrepareOptions options) {

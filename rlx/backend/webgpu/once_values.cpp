@@ -83,8 +83,8 @@ std::vector<bool> OnceValues::used_values() const {
   return used;
 }
 
-// Room for what is left to compute, and its weights. What it made before may be another program's
-// by now and stays as it is.
+// Makes room for the results of the steps that are left to run, and uploads their weights. Results
+// always get new buffers: other programs may hold the ones of last time.
 void OnceValues::place() {
   Resources& resources = connection_.resources();
   const std::vector<bool> used = used_values();
