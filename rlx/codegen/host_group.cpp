@@ -14,6 +14,7 @@ using image::Tile;
 bool is_float_of_tiles(const Value& value) {
   return value.present() && is_tile_float(value.dtype());
 }
+bool is_truth(const Value& value) { return value.dtype() == DType::boolean; }
 // Ops on integers have no rule for how their scales would be rounded.
 bool is_number_of_tiles(DType dtype) {
   return flows_channels_last(dtype) && (dtype == DType::f32 || !is_tile_float(dtype));
@@ -128,11 +129,15 @@ bool is_tile_op(const Node& node, const DeviceTraits& traits) {
   if (traits.calls_of(node.op->name).in_tiles)
     return is_number_of_tiles(node.types[0].dtype) &&
            std::all_of(node.inputs.begin(), node.inputs.end(), [](const Value& input) {
-             return !input.present() || is_number_of_tiles(input.dtype());
+             return !input.present() || is_number_of_tiles(input.dtype()) || is_truth(input);
            });
-  if (!node.op->elementwise || node.op->elementwise->comparison) return false;
-  return node.op->elementwise->floating && is_tile_float(node.types[0].dtype) &&
-         std::all_of(node.inputs.begin(), node.inputs.end(), is_float_of_tiles);
+  if (!node.op->elementwise || !node.op->elementwise->floating) return false;
+  const DType result = node.types[0].dtype;
+  return (is_tile_float(result) ||
+          (node.op->elementwise->comparison && result == DType::boolean)) &&
+         std::all_of(node.inputs.begin(), node.inputs.end(), [](const Value& input) {
+           return is_float_of_tiles(input) || is_truth(input);
+         });
 }
 
 bool may_go_on(const Node& node, const DeviceTraits& traits) {

@@ -8,7 +8,7 @@
 
 namespace rlx {
 
-// Can the node be an instruction of a tile?
+// Can the node be an instruction of a tile? Truth is only passed on there, and not stored.
 bool is_tile_op(const Node& node, const DeviceTraits& traits);
 // Can a call of the node's op go on with a tile?
 bool may_go_on(const Node& node, const DeviceTraits& traits);

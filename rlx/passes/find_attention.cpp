@@ -184,6 +184,14 @@ struct Lowered {
         "cast", {seen}, [](const Node& node) { return node.inputs[0].dtype() == DType::boolean; });
     return sum({product({scores, factor}), product({sum({{factor, -1}}, 1)}, low)});
   }
+  // The same of a table of 1 and 0, and what constants make of it: low where it is 0.
+  Pattern table = any([](const Value&value) { return is_float(value.dtype()); }), lows = any();
+  Pattern weighed(const Pattern& scores, double sign) const {
+    return sum({product({scores, table}), {product({sum({{table, -1}}, 1)}, low), sign}});
+  }
+  Pattern weighed_and_lowered(const Pattern& scores) const {
+    return sum({product({scores, table}), lows});
+  }
   // With what is added to scores before that. `alone`: nothing is added behind it either.
   std::optional<Masks> masks(const Found& found, bool where_seen, Value bias, bool alone) const {
     const double number = found.number(low);
@@ -195,15 +203,41 @@ struct Lowered {
     return Masks{where_seen ? where(kept, zero, none) : where(kept, none, zero), {}};
   }
 
- private:
-  // The lowest number of f16, which no score is below, hides keys of rows that see another.
-  bool hides_keys(const Found& found, bool where_seen) const {
-    const Value scores = found.was(like), mask = found.was(seen);
-    if (scores.dtype() != DType::f16 || found.number(low) != -65504) return false;
+  // Of a table: it hides keys where it is 0, and each row sees one. No sign: by what is in `lows`.
+  std::optional<Masks> masks_of_table(const Found& found, double sign) const {
+    const bool lowered = sign == 0;
     Diagonals diagonals;
-    const auto along = diagonals(mask);
-    const auto sight = along ? sight_of(mask, *along, !where_seen) : std::nullopt;
-    return sight && !sight->first && is_never_less(sight->last, 0, mask.graph->symbols);
+    const auto along = diagonals(found.was(table));
+    if (!along || along->ramp || along->is_number()) return std::nullopt;
+    const auto of_lows = lowered ? diagonals(found.was(lows)) : std::nullopt;
+    if (lowered && (!of_lows || of_lows->ramp || of_lows->slopes != along->slopes ||
+                    of_lows->steps.size() != along->steps.size()))
+      return std::nullopt;
+    const auto fits = [&](double seen_here, double low_here) {
+      return seen_here == 1 ? !lowered || low_here == 0
+                            : seen_here == 0 && low_here <= kLowerThanScores;
+    };
+    const double number = lowered ? 0 : sign * found.number(low);
+    bool all = fits(along->rest, lowered ? of_lows->rest : number);
+    for (size_t i = 0; i < along->steps.size(); ++i) {
+      all &= fits(along->steps[i].value, lowered ? of_lows->steps[i].value : number);
+      all &= !lowered || of_lows->steps[i].last == along->steps[i].last;
+    }
+    if (!all || !sees_one(found, *along, true)) return std::nullopt;
+    return Masks{{}, cast(found[table], DType::boolean)};
+  }
+
+ private:
+  bool hides_keys(const Found& found, bool where_seen) const {
+    if (!(found.number(low) <= kLowerThanScores)) return false;
+    Diagonals diagonals;
+    const auto along = diagonals(found.was(seen));
+    return along && sees_one(found, *along, where_seen);
+  }
+  // Does each row see its own key, or one before that?
+  bool sees_one(const Found& found, const Along& along, bool where_seen) const {
+    const auto sight = sight_of(DType::boolean, along, !where_seen);
+    return sight && !sight->first && is_never_less(sight->last, 0, found.was(like).graph->symbols);
   }
 };
 
@@ -243,6 +277,11 @@ void add_scores(Rules& rules) {
   }
   add(lowered.product_of(s.narrow),
       [=](const Found& found) { return lowered.masks(found, true, {}, true); });
+  for (const double sign : {1.0, -1.0})
+    add(lowered.weighed(s.narrow, sign),
+        [=](const Found& found) { return lowered.masks_of_table(found, sign); });
+  add(lowered.weighed_and_lowered(s.narrow),
+      [=](const Found& found) { return lowered.masks_of_table(found, 0); });
   add(sum({s.narrow, bias}), [=](const Found& found) { return Masks{found[bias], {}}; });
   const Pattern other = any([](const Value& value) { return is_float(value.dtype()); });
   add(sum({s.narrow, bias, other}), [=](const Found& found) {

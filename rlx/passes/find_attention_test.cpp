@@ -253,14 +253,37 @@ TEST(FindAttention, AMaskMayBeMultiplied) {
             0u);
 }
 
-TEST(FindAttention, TheLowestHalfHidesKeysWhereEachRowSeesOne) {
-  for (const int64_t k : {0, -1}) {
-    Layer layer({2, 3, 4, 5}, {2, 3, 4, 5}, DType::f16);
+TEST(FindAttention, ALowNumberHidesKeysWhereEachRowSeesOne) {
+  const auto found = [](DType dtype, double low, int64_t k) {
+    Layer layer({2, 3, 4, 5}, {2, 3, 4, 5}, dtype);
     const Value triangle = trilu(expand(layer.number(1), {4, 4}), false, k);
     const Value seen = greater(triangle, layer.number(0));
-    EXPECT_EQ(layer.found(where(seen, layer.dots(), layer.number(-65504))).count("attention"),
-              k == 0 ? 1u : 0u);
-  }
+    return layer.found(where(seen, layer.dots(), layer.number(low))).count("attention");
+  };
+  EXPECT_EQ(found(DType::f16, -65504, 0), 1u);
+  EXPECT_EQ(found(DType::f32, -1e4, 0), 1u);
+  EXPECT_EQ(found(DType::f16, -65504, -1), 0u);
+  EXPECT_EQ(found(DType::f32, -1e4, -1), 0u);
+  EXPECT_EQ(found(DType::f32, -9e3, 0), 0u);
+}
+
+// As GPT-2 was exported at first.
+TEST(FindAttention, ATriangleOfNumbersMayBeMultiplied) {
+  for (const bool folded : {false, true})
+    for (const int64_t k : {0, -1}) {
+      Layer layer({2, 3, 4, 5}, {2, 3, 4, 5});
+      Tensor triangle(DType::f32, {1, 1, 4, 4}), lows(DType::f32, {1, 1, 4, 4});
+      for (int64_t i = 0; i < 16; ++i) {
+        const bool seen = i % 4 <= i / 4 + k;
+        triangle.set(i, seen ? 1 : 0);
+        lows.set(i, seen ? 0 : -1e4);
+      }
+      const Value seen = layer.graph.constant(triangle);
+      const Value masked = layer.dots() * seen;
+      const Value scores = folded ? masked + layer.graph.constant(lows)
+                                  : masked - layer.number(1e4) * (layer.number(1) - seen);
+      EXPECT_EQ(layer.found(scores).count("attention"), k == 0 ? 1u : 0u) << folded;
+    }
 }
 
 TEST(FindAttention, WhatOnlyLooksLikeItStays) {

@@ -130,7 +130,8 @@ class Planning {
   bool take(const Term& term, const Along& along, const AttentionForm& form, bool alone, Plan& plan,
             std::string& why) const {
     const Dims& shape = term.value.shape();
-    const std::optional<Sight> sight = sight_of(term.value, along, term.kind == Term::Kind::hidden);
+    const std::optional<Sight> sight =
+        sight_of(term.value.dtype(), along, term.kind == Term::Kind::hidden);
     if (!sight) return false;
     const SymbolRanges& symbols = graph_.symbols();
     const Dim own = form.k.length - form.q.length;

@@ -76,7 +76,7 @@ std::vector<Grouping::Group> Grouping::find() {
     std::sort(made.nodes.begin(), made.nodes.end());
     const bool useful =
         made.anchor >= 0 || scalar_count(made) > (copies && made.turn >= 0 ? 0u : 1u);
-    if (useful && speaks_of_inputs(made)) continue;
+    if (useful && speaks_of_inputs(made) && fits(made)) continue;
     for (const int node : made.nodes) group_[size_t(node)] = -1;
     groups_.pop_back();
   }
@@ -319,6 +319,9 @@ bool Grouping::knows_host_inputs(const Node& node) {
 bool Grouping::fits(const Group& group) const {
   const Values outputs = outputs_of(group);
   if (traits_.on_host()) {
+    if (std::any_of(outputs.begin(), outputs.end(),
+                    [](const Value& value) { return value.dtype() == DType::boolean; }))
+      return false;
     // An anchor of floats leaves them where results of the group will be.
     const auto is_float = [](const Value& value) { return is_tile_float(value.dtype()); };
     return group.anchor < 0 || !is_float(graph_.value(group.anchor)) ||

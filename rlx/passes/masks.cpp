@@ -14,9 +14,9 @@ bool is_diagonal(const Ints& slopes) {
 
 }  // namespace
 
-std::optional<Sight> sight_of(const Value& mask, const Along& along, bool hides) {
+std::optional<Sight> sight_of(DType mask, const Along& along, bool hides) {
   if (along.ramp) return std::nullopt;
-  const bool is_bool = mask.dtype() == DType::boolean;
+  const bool is_bool = mask == DType::boolean;
   Sight sight;
   bool fits = true;
   const auto is_seen = [&](double value) {

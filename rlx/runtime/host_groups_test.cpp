@@ -69,6 +69,30 @@ TEST(HostGroups, AProductGoesOnWithBiasActivationAndResidual) {
     expect_agreement(graph, {{"x", waves({n, 33}, 0.11)}, {"r", waves({n, 70}, 0.13)}});
 }
 
+TEST(HostGroups, WhatIsComparedAndChosenStaysInRegisters) {
+  Graph graph;
+  const Value x = graph.input("x", f32({1, 3, 9, 7})),
+              w = graph.weight("w", waves({5, 3, 3, 3}, 0.3));
+  const Value slope = graph.weight("slope", waves({5, 1, 1}, 0.7));
+  graph.output("y", prelu(conv(x, w, {}, padded()), slope));
+  EXPECT_EQ(steps_of(graph), "conv(gt + mul + where), copy");
+  expect_agreement(graph, {{"x", waves({1, 3, 9, 7}, 0.11)}});
+}
+
+TEST(HostGroups, BoolsOfMemoryAreNumbersInATile) {
+  Graph graph;
+  const Value x = graph.input("x", f32({5, 33})), seen = graph.input("seen", boolean({5, 1})),
+              other = graph.input("other", boolean({5, 33}));
+  const Value y = where(seen, tanh(x), scalar(x, -1)) * cast(other, DType::f32);
+  graph.output("y", y);
+  graph.output("is_low", less(y, scalar(y, 0)));
+  EXPECT_EQ(steps_of(graph), "elements(tanh + where + cast + mul), lt");
+  Tensor rows(DType::boolean, {5, 1}), all(DType::boolean, {5, 33});
+  for (int64_t i = 0; i < 5; ++i) rows.set(i, static_cast<double>(i % 2));
+  for (int64_t i = 0; i < all.count(); ++i) all.set(i, static_cast<double>(i % 3 != 0));
+  expect_agreement(graph, {{"x", waves({5, 33}, 0.11)}, {"seen", rows}, {"other", all}});
+}
+
 // A residual is not the start of sums that an activation of the product's own still bends.
 TEST(HostGroups, AResidualIsAddedBehindTheOpsOwnActivation) {
   Graph graph;

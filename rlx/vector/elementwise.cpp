@@ -49,6 +49,11 @@ HWY_INLINE F mul(F a, F b) { return a * b; }
 HWY_INLINE F div(F a, F b) { return a / b; }
 HWY_INLINE F higher(F a, F b) { return select(equal(a, a), max(a, b), a); }
 HWY_INLINE F lower(F a, F b) { return select(equal(a, a), min(a, b), a); }
+HWY_INLINE F truth(M holds) { return select(holds, set(1.0f), set(0.0f)); }
+HWY_INLINE F is_less(F a, F b) { return truth(less(a, b)); }
+HWY_INLINE F is_equal(F a, F b) { return truth(equal(a, b)); }
+HWY_INLINE F is_at_most(F a, F b) { return select(less(a, b), set(1.0f), is_equal(a, b)); }
+HWY_INLINE F is_other(F a, F b) { return select(equal(a, b), set(0.0f), set(1.0f)); }
 
 // Vectors of one operand: along memory, one element again and again, or gathered.
 struct Operand {
@@ -94,6 +99,28 @@ void combine(Binary how, const float* a, int64_t a_step, const float* b, int64_t
       return combine_with<higher>(a, a_step, b, b_step, y, count);
     case Binary::min:
       return combine_with<lower>(a, a_step, b, b_step, y, count);
+    case Binary::lt:
+      return combine_with<is_less>(a, a_step, b, b_step, y, count);
+    case Binary::le:
+      return combine_with<is_at_most>(a, a_step, b, b_step, y, count);
+    case Binary::gt:
+      return combine_with<is_less>(b, b_step, a, a_step, y, count);
+    case Binary::ge:
+      return combine_with<is_at_most>(b, b_step, a, a_step, y, count);
+    case Binary::eq:
+      return combine_with<is_equal>(a, a_step, b, b_step, y, count);
+    case Binary::ne:
+      return combine_with<is_other>(a, a_step, b, b_step, y, count);
+  }
+}
+void choose(const float* c, int64_t c_step, const float* a, int64_t a_step, const float* b,
+            int64_t b_step, float* y, int64_t count) {
+  if (count <= 0) return;
+  const Operand by(c, c_step), yes(a, a_step), no(b, b_step);
+  const F zero = set(0.0f);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const int64_t left = count - i;
+    store_some(select(equal(by.at(i, left), zero), no.at(i, left), yes.at(i, left)), y + i, left);
   }
 }
 void clamp(const float* x, float low, float high, float* y, int64_t count) {
@@ -152,6 +179,7 @@ Elementwise make() {
           .square = each<square>,
           .sqrt = each<sqrt>,
           .combine = combine,
+          .choose = choose,
           .clamp = clamp,
           .hard_sigmoid = hard_sigmoid,
           .leaky_relu = leaky_relu,

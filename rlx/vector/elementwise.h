@@ -8,7 +8,8 @@
 
 namespace rlx::vector {
 
-enum class Binary : uint8_t { add, sub, mul, div, max, min };
+// Those from lt on give 1 where it holds, else 0.
+enum class Binary : uint8_t { add, sub, mul, div, max, min, lt, le, gt, ge, eq, ne };
 
 // y[i] = f(x[i]); y may be x. Each is +-1 ulp or better where nothing else is said.
 struct Elementwise {
@@ -33,6 +34,9 @@ struct Elementwise {
   // no number stays one in max and min. y may be a or b where that has step 1.
   void (*combine)(Binary how, const float* a, int64_t a_step, const float* b, int64_t b_step,
                   float* y, int64_t count);
+  // y[i] = a[i] where c[i] is not 0, else b[i]; steps as above. y may be an operand of step 1.
+  void (*choose)(const float* c, int64_t c_step, const float* a, int64_t a_step, const float* b,
+                 int64_t b_step, float* y, int64_t count);
   // y[i] = f(x[i]) with two numbers; what is no number stays.
   using Shaped = void (*)(const float* x, float a, float b, float* y, int64_t count);
   Shaped clamp;         // a: low, b: high

@@ -107,7 +107,13 @@ TEST(VectorElementwise, CombinesOperandsOfAnyStep) {
       {Binary::mul, [](float a, float b) { return a * b; }},
       {Binary::div, [](float a, float b) { return a / b; }},
       {Binary::max, [](float a, float b) { return a != a || a >= b ? a : b; }},
-      {Binary::min, [](float a, float b) { return a != a || a <= b ? a : b; }}};
+      {Binary::min, [](float a, float b) { return a != a || a <= b ? a : b; }},
+      {Binary::lt, [](float a, float b) { return a < b ? 1.0f : 0.0f; }},
+      {Binary::le, [](float a, float b) { return a <= b ? 1.0f : 0.0f; }},
+      {Binary::gt, [](float a, float b) { return a > b ? 1.0f : 0.0f; }},
+      {Binary::ge, [](float a, float b) { return a >= b ? 1.0f : 0.0f; }},
+      {Binary::eq, [](float a, float b) { return a == b ? 1.0f : 0.0f; }},
+      {Binary::ne, [](float a, float b) { return a != b ? 1.0f : 0.0f; }}};
   for (const Isa isa : isas())
     for (const auto& kind : kinds)
       for (const int64_t a_step : {0, 1, 3})
@@ -128,6 +134,24 @@ TEST(VectorElementwise, CombinesOperandsOfAnyStep) {
                   << name_of(isa) << got << want;
             }
             ASSERT_EQ(y.back(), 7);
+          }
+}
+
+TEST(VectorElementwise, ChoosesBetweenOperandsOfAnyStep) {
+  const float a[] = {1, 2, NAN, 4, 5, 6, 7, 8, 9}, b[] = {-1, -2, -3, NAN, -5, -6, -7, -8, -9};
+  const float c[] = {1, 0, 1, 0, 0, 1, 0, 1, 1};
+  for (const Isa isa : isas())
+    for (const int64_t c_step : {0, 1})
+      for (const int64_t a_step : {0, 1, 2})
+        for (const int64_t b_step : {0, 1})
+          for (const int64_t count : {0, 1, 4}) {
+            float y[] = {7, 7, 7, 7, 7};
+            elementwise(isa).choose(c, c_step, a, a_step, b, b_step, y, count);
+            for (int64_t i = 0; i < count; ++i) {
+              const float want = c[i * c_step] != 0 ? a[i * a_step] : b[i * b_step];
+              ASSERT_TRUE(y[i] == want || (std::isnan(y[i]) && std::isnan(want))) << name_of(isa);
+            }
+            ASSERT_EQ(y[count], 7);
           }
 }
 

@@ -20,6 +20,10 @@ void tile_binary(const CpuEngine& engine, const TileArguments& at) {
   engine.elementwise.combine(how, at.floats(0), at.steps[0], at.floats(1), at.steps[1],
                              at.results(), at.count);
 }
+void tile_choose(const CpuEngine& engine, const TileArguments& at) {
+  engine.elementwise.choose(at.floats(0), at.steps[0], at.floats(1), at.steps[1], at.floats(2),
+                            at.steps[2], at.results(), at.count);
+}
 template <vector::Elementwise::Shaped vector::Elementwise::*function, int params>
 void tile_shaped(const CpuEngine& engine, const TileArguments& at) {
   const double second = params > 1 ? at.params[1] : 0;
@@ -109,17 +113,23 @@ constexpr TileEntry kTileOps[] = {
     {"cos", tile_unary<&Elementwise::cos>},
     {"dequantise", tile_dequantise, nullptr, TileOp::Known::dequantise, accepts_dequantise},
     {"div", tile_binary<Binary::div>},
+    {"eq", tile_binary<Binary::eq>},
     {"erf", tile_unary<&Elementwise::erf>},
     {"exp", tile_unary<&Elementwise::exp>},
+    {"ge", tile_binary<Binary::ge>},
     {"gelu", tile_unary<&Elementwise::gelu>, tile_unary<&Elementwise::gelu_quick>},
     {"gelu_tanh", tile_unary<&Elementwise::gelu_tanh>},
+    {"gt", tile_binary<Binary::gt>},
     {"hard_sigmoid", tile_shaped<&Elementwise::hard_sigmoid, 2>},
     {"hard_swish", tile_unary<&Elementwise::hard_swish>},
+    {"le", tile_binary<Binary::le>},
     {"leaky_relu", tile_shaped<&Elementwise::leaky_relu, 1>},
     {"log", tile_unary<&Elementwise::log>},
+    {"lt", tile_binary<Binary::lt>},
     {"max", tile_binary<Binary::max>},
     {"min", tile_binary<Binary::min>},
     {"mul", tile_binary<Binary::mul>},
+    {"ne", tile_binary<Binary::ne>},
     {"neg", tile_unary<&Elementwise::neg>},
     {"pow", tile_pow},
     {"quantise", tile_quantise, nullptr, TileOp::Known::quantise, accepts_quantise,
@@ -132,6 +142,7 @@ constexpr TileEntry kTileOps[] = {
     {"sqrt", tile_unary<&Elementwise::sqrt>},
     {"sub", tile_binary<Binary::sub>},
     {"tanh", tile_unary<&Elementwise::tanh>},
+    {"where", tile_choose},
 };
 
 }  // namespace

@@ -29,7 +29,10 @@ struct TileArguments {
   const float* floats(size_t i) const { return static_cast<const float*>(x[i]); }
   float* results() const { return static_cast<float*>(y); }
 };
-inline bool is_f32_in_tiles(DType dtype) { return dtype == DType::f32 || half_of(dtype); }
+// Truth is 1 or 0 there.
+inline bool is_f32_in_tiles(DType dtype) {
+  return dtype == DType::f32 || half_of(dtype) || dtype == DType::boolean;
+}
 
 // An op on single elements: vector code, or else a function of one element.
 struct TileOp {
@@ -92,6 +95,7 @@ class TileProgram {
     std::byte* data = nullptr;
     int64_t width = sizeof(float);             // of an element, in bytes
     std::optional<vector::Element> half = {};  // what it is in memory, where that is not f32
+    bool is_truth = false;                     // or bytes of bools, which are read and not written
     int64_t column = 0;
     std::array<int64_t, kMostLoops> loops = {};
   };
@@ -139,6 +143,7 @@ class TileProgram {
   static Register read_block(const TileBlock& block, int64_t width, const Piece& piece,
                              const Piece& whole, std::byte* buffer);
   Register read_half(const Moves& from, const Piece& piece, std::byte* buffer) const;
+  Register read_truth(const Moves& from, const Piece& piece, std::byte* buffer) const;
   Register rounded(const Instruction& each, const Register& x, std::byte* buffer,
                    int64_t count) const;
   void write_half(const Moves& to, const Register& from, const Piece& piece) const;

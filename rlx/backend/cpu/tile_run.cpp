@@ -90,6 +90,7 @@ bool TileProgram::place(const image::CallSite& site, size_t axis) {
     if (!x.present || !may_lie_as(x.tensor.dtype(), each.dtype) || x.shape != shape) return false;
     moves.width = bytes_of(x.tensor.dtype());
     moves.half = half_of(x.tensor.dtype());
+    moves.is_truth = x.tensor.dtype() == DType::boolean;
     moves.data = const_cast<std::byte*>(x.tensor.count() == 0 ? nullptr : bytes_of(x));
   }
   // Steps of everything that moves along an axis of the results.
@@ -154,6 +155,7 @@ bool TileProgram::is_contiguous(const Moves& moves, const Piece& piece) const {
 TileProgram::Register TileProgram::read(const Moves& from, const Instruction& each,
                                         const Piece& piece, std::byte* buffer) const {
   if (from.half) return read_half(from, piece, buffer);
+  if (from.is_truth) return read_truth(from, piece, buffer);
   const auto& [rows, columns] = piece;
   if (!each.copied) {
     const std::byte* all = first(from, rows.begin, columns.begin);
@@ -193,6 +195,18 @@ TileProgram::Register TileProgram::read_half(const Moves& from, const Piece& pie
       x = reinterpret_cast<const std::byte*>(gathered.data());
     }
     widen(x, to, columns.count());
+  }
+  return {buffer, 1};
+}
+
+TileProgram::Register TileProgram::read_truth(const Moves& from, const Piece& piece,
+                                              std::byte* buffer) const {
+  const auto& [rows, columns] = piece;
+  auto* to = reinterpret_cast<float*>(buffer);
+  for (int64_t row = rows.begin; row < rows.end; ++row) {
+    const std::byte* x = first(from, row, columns.begin);
+    for (int64_t i = 0; i < columns.count(); ++i)
+      *to++ = x[i * from.column] != std::byte{0} ? 1.0f : 0.0f;
   }
   return {buffer, 1};
 }
