@@ -28,6 +28,8 @@ struct BlockFormat {
   void (*decode)(const BlockFormat& format, const uint8_t* block, float* values) = nullptr;
   // A block whose decoded values are near these. They are finite, or the format has what they are.
   void (*encode)(const BlockFormat& format, const float* values, uint8_t* block) = nullptr;
+  // What kernels decode it with, besides a file of its own: ops/lib/NAME.wgsl, for several formats.
+  std::string_view kernel_library = {};
   int64_t bits = 0;  // of an element of int*_block, and whether its blocks have a zero point
   bool has_zero = false;
 

@@ -98,10 +98,22 @@ uint8_t e5m2_of(float x) {
 
 std::vector<BlockFormat> small_float_formats() {
   return {
-      {"fp8_e4m3", 1, 1, {{"q", 0, 1}}, decode_byte<float_of_e4m3>, encode_byte<e4m3_of>},
-      {"fp8_e5m2", 1, 1, {{"q", 0, 1}}, decode_byte<float_of_e5m2>, encode_byte<e5m2_of>},
-      {"nvfp4", 16, 9, {{"scale", 0, 1}, {"q", 1, 8}}, decode_nvfp4, encode_nvfp4},
-      {"mxfp4", 32, 17, {{"e", 0, 1}, {"q", 1, 16}}, decode_mxfp4, encode_mxfp4},
+      {"fp8_e4m3",
+       1,
+       1,
+       {{"q", 0, 1}},
+       decode_byte<float_of_e4m3>,
+       encode_byte<e4m3_of>,
+       "small_floats"},
+      {"fp8_e5m2",
+       1,
+       1,
+       {{"q", 0, 1}},
+       decode_byte<float_of_e5m2>,
+       encode_byte<e5m2_of>,
+       "small_floats"},
+      {"nvfp4", 16, 9, {{"scale", 0, 1}, {"q", 1, 8}}, decode_nvfp4, encode_nvfp4, "small_floats"},
+      {"mxfp4", 32, 17, {{"e", 0, 1}, {"q", 1, 16}}, decode_mxfp4, encode_mxfp4, "small_floats"},
   };
 }
 
