@@ -286,6 +286,8 @@ void add_quantise(Cases& cases) {
   compose("fake_quantise", {normal(f32({"n", 5})), positive(f32({5}))},
           "a moving average for axis 1", faked({.by = Scale::moving_average, .axis = -1}));
   cases.back().symbols = {{"n", 7}};
+  compose("fake_quantise", {normal(f32({3, 65})), positive(f32({3}))}, "a given scale for axis 0",
+          faked({.by = Scale::fixed, .axis = 0}));
   compose("fake_quantise", {normal(f32({3, 65})), positive(f32({}))}, "a learned scale",
           faked({.by = Scale::learned}));
 

@@ -10,15 +10,12 @@ namespace {
 
 constexpr int64_t kWord = 4;
 
-// The file that decodes a format, and what it includes.
+// The file that decodes a format, behind what it includes.
 std::vector<std::string> decoder_of(const BlockFormat& format) {
-  if (format.bits > 0) return {"blocks_int"};
-  const std::string name(format.name), file = "blocks_" + name;
-  if (name == "iq4_nl" || name == "iq4_xs") return {"levels", file};
-  if (name == "q4_k" || name == "q5_k") return {"six_bits", file};
-  if (name.rfind("fp8", 0) == 0 || name == "nvfp4" || name == "mxfp4")
-    return {"small_floats", file};
-  return {file};
+  std::vector<std::string> files;
+  if (!format.kernel_library.empty()) files.emplace_back(format.kernel_library);
+  files.push_back(text("blocks_", format.bits > 0 ? "int" : format.name));
+  return files;
 }
 
 // The bytes of operand i as words, whatever its view.

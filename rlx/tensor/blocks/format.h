@@ -28,11 +28,13 @@ struct BlockFormat {
   void (*decode)(const BlockFormat& format, const uint8_t* block, float* values) = nullptr;
   // A block whose decoded values are near these. They are finite, or the format has what they are.
   void (*encode)(const BlockFormat& format, const float* values, uint8_t* block) = nullptr;
-  int64_t bits = 0;  // of an element of int*_block, and whether its blocks have a zero point
-  bool has_zero = false;
+  // What kernels decode it with, besides a file of its own: ops/lib/NAME.wgsl, for several formats.
+  std::string_view kernel_library = {};
   // Of elements, where no scale of a block reaches all floats: those of a tensor want one more, of
   // the tensor. 0 in the others.
   float largest = 0;
+  int64_t bits = 0;  // of an element of int*_block, and whether its blocks have a zero point
+  bool has_zero = false;
 
   // The bytes of `elements` elements; an Error where those are no whole blocks.
   int64_t row_bytes(int64_t row_elements) const;

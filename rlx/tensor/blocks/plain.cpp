@@ -151,7 +151,7 @@ std::vector<BlockFormat> plain_formats() {
        encode_q5_1},
       {"q8_0", 32, 34, {{"d", 0, 2}, {"q", 2, 32}}, decode_q8_0, encode_q8_0},
       {"q8_k", 256, 292, {{"d", 0, 4}, {"q", 4, 256}, {"sums", 260, 32}}, decode_q8_k, encode_q8_k},
-      {"iq4_nl", 32, 18, {{"d", 0, 2}, {"q", 2, 16}}, decode_iq4_nl, encode_iq4_nl},
+      {"iq4_nl", 32, 18, {{"d", 0, 2}, {"q", 2, 16}}, decode_iq4_nl, encode_iq4_nl, "levels"},
   };
 }
 

@@ -104,8 +104,7 @@ std::vector<BlockFormat> small_float_formats() {
        {{"q", 0, 1}},
        decode_byte<float_of_e4m3>,
        encode_byte<e4m3_of>,
-       0,
-       false,
+       "small_floats",
        448},
       {"fp8_e5m2",
        1,
@@ -113,8 +112,7 @@ std::vector<BlockFormat> small_float_formats() {
        {{"q", 0, 1}},
        decode_byte<float_of_e5m2>,
        encode_byte<e5m2_of>,
-       0,
-       false,
+       "small_floats",
        57344},
       {"nvfp4",
        16,
@@ -122,10 +120,9 @@ std::vector<BlockFormat> small_float_formats() {
        {{"scale", 0, 1}, {"q", 1, 8}},
        decode_nvfp4,
        encode_nvfp4,
-       0,
-       false,
+       "small_floats",
        6 * 448},
-      {"mxfp4", 32, 17, {{"e", 0, 1}, {"q", 1, 16}}, decode_mxfp4, encode_mxfp4},
+      {"mxfp4", 32, 17, {{"e", 0, 1}, {"q", 1, 16}}, decode_mxfp4, encode_mxfp4, "small_floats"},
   };
 }
 

@@ -254,13 +254,15 @@ std::vector<BlockFormat> super_formats() {
        144,
        {{"d", 0, 2}, {"dmin", 2, 2}, {"scales", 4, 12}, {"q", 16, 128}},
        decode_q4_k<false>,
-       encode_q4_k<false>},
+       encode_q4_k<false>,
+       "six_bits"},
       {"q5_k",
        256,
        176,
        {{"d", 0, 2}, {"dmin", 2, 2}, {"scales", 4, 12}, {"h", 16, 32}, {"q", 48, 128}},
        decode_q4_k<true>,
-       encode_q4_k<true>},
+       encode_q4_k<true>,
+       "six_bits"},
       {"q6_k",
        256,
        210,
@@ -272,7 +274,8 @@ std::vector<BlockFormat> super_formats() {
        136,
        {{"d", 0, 2}, {"scales_h", 2, 2}, {"scales_l", 4, 4}, {"q", 8, 128}},
        decode_iq4_xs,
-       encode_iq4_xs},
+       encode_iq4_xs,
+       "levels"},
   };
 }
 
