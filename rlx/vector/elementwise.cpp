@@ -143,6 +143,24 @@ void leaky_relu(const float* x, float a, float /*b*/, float* y, int64_t count) {
   }
 }
 
+// y where x is not above 0.
+HWY_INLINE F at_most_zero(F x, F y) { return select(less(set(0.0f), x), x, y); }
+void selu(const float* x, float a, float b, float* y, int64_t count) {
+  const F slope = set(a), scale = set(b);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const F v = load_some(x + i, count - i);
+    store_some(scale * at_most_zero(v, slope * expm1(v)), y + i, count - i);
+  }
+}
+void elu(const float* x, float a, float /*b*/, float* y, int64_t count) { selu(x, a, 1, y, count); }
+void celu(const float* x, float a, float /*b*/, float* y, int64_t count) {
+  const F slope = set(a);
+  for (int64_t i = 0; i < count; i += kLanes) {
+    const F v = load_some(x + i, count - i);
+    store_some(at_most_zero(v, slope * expm1(v / slope)), y + i, count - i);
+  }
+}
+
 template <class From, class To>
 void convert(const From* x, To* y, int64_t count) {
   for (int64_t i = 0; i < count; i += kLanes)
@@ -178,11 +196,24 @@ Elementwise make() {
           .reciprocal = each<reciprocal>,
           .square = each<square>,
           .sqrt = each<sqrt>,
+          .rsqrt = each<rsqrt>,
+          .expm1 = each<expm1>,
+          .log1p = each<log1p>,
+          .softplus = each<softplus>,
+          .mish = each<mish>,
+          .softsign = each<softsign>,
+          .floor = each<floor>,
+          .ceil = each<ceil>,
+          .round = each<round>,
+          .sign = each<sign>,
           .combine = combine,
           .choose = choose,
           .clamp = clamp,
           .hard_sigmoid = hard_sigmoid,
           .leaky_relu = leaky_relu,
+          .elu = elu,
+          .selu = selu,
+          .celu = celu,
           .widen = widen,
           .narrow = narrow};
 }

@@ -28,7 +28,13 @@ struct Elementwise {
   Function hard_swish;  // x * (x / 6 + 1/2 cut to 0 .. 1)
   Function neg, abs, reciprocal;
   Function square;
-  Function sqrt;
+  Function sqrt, rsqrt;               // 2 ulp
+  Function expm1;                     // 4 ulp
+  Function log1p;                     // 4 ulp
+  Function softplus;                  // 4 ulp of normal numbers
+  Function mish;                      // 12 ulp of normal numbers
+  Function softsign;                  // 2 ulp
+  Function floor, ceil, round, sign;  // exact; halves to even
 
   // y[i] = a[i * a_step] combined with b[i * b_step]; steps of 0 and 1 are the fast ones. What is
   // no number stays one in max and min. y may be a or b where that has step 1.
@@ -42,6 +48,9 @@ struct Elementwise {
   Shaped clamp;         // a: low, b: high
   Shaped hard_sigmoid;  // a * x + b cut to 0 .. 1
   Shaped leaky_relu;    // a * x where x is below 0
+  Shaped elu;           // where x is not above 0 a (e^x - 1)
+  Shaped selu;          // b times that
+  Shaped celu;          // a (e^(x / a) - 1)
 
   // Between dtypes; numbers are rounded to the nearest, ties to even.
   void (*widen)(Element from, const void* x, float* y, int64_t count);

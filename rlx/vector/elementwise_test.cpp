@@ -17,6 +17,7 @@ struct Claim {
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double gelu(double x) { return x / 2 * std::erfc(-x * std::sqrt(0.5)); }
 double gelu_tanh(double x) { return x * sigmoid(std::sqrt(8 / M_PI) * (x + 0.044715 * x * x * x)); }
+double softplus(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::abs(x))); }
 const Claim kClaims[] = {
     {"exp", &Elementwise::exp, [](double x) { return std::exp(x); }, -104, 89, 2, 0},
     {"log", &Elementwise::log, [](double x) { return std::log(x); }, 0, 10, 2, 0},
@@ -35,6 +36,25 @@ const Claim kClaims[] = {
     {"gelu_tanh", &Elementwise::gelu_tanh, gelu_tanh, -3, 10, 32, 0},
     {"relu", &Elementwise::relu, [](double x) { return x > 0 ? x : 0; }, -1, 1, 0, 0},
     {"square", &Elementwise::square, [](double x) { return x * x; }, -9, 9, 0.5, 0},
+    {"rsqrt", &Elementwise::rsqrt, [](double x) { return 1 / std::sqrt(x); }, 0.001f, 100, 2, 0},
+    {"expm1", &Elementwise::expm1, [](double x) { return std::expm1(x); }, -1, 1, 4, 0},
+    {"expm1", &Elementwise::expm1, [](double x) { return std::expm1(x); }, -90, 88, 4, 0},
+    {"log1p", &Elementwise::log1p, [](double x) { return std::log1p(x); }, -1, 1, 4, 0},
+    {"log1p", &Elementwise::log1p, [](double x) { return std::log1p(x); }, 0, 3e38f, 4, 0},
+    {"softplus", &Elementwise::softplus, softplus, -87, 100, 4, 0},
+    {"softplus", &Elementwise::softplus, softplus, -3, 3, 4, 0},
+    {"mish", &Elementwise::mish, [](double x) { return x * std::tanh(softplus(x)); }, -80, 100, 12,
+     0},
+    {"mish", &Elementwise::mish, [](double x) { return x * std::tanh(softplus(x)); }, -3, 3, 12, 0},
+    {"softsign", &Elementwise::softsign, [](double x) { return x / (1 + std::abs(x)); }, -9, 9, 2,
+     0},
+    {"floor", &Elementwise::floor, [](double x) { return std::floor(x); }, -9, 9, 0, 0},
+    {"floor", &Elementwise::floor, [](double x) { return std::floor(x); }, -2e7f, 2e7f, 0, 0},
+    {"ceil", &Elementwise::ceil, [](double x) { return std::ceil(x); }, -9, 9, 0, 0},
+    {"ceil", &Elementwise::ceil, [](double x) { return std::ceil(x); }, -2e7f, 2e7f, 0, 0},
+    {"round", &Elementwise::round, [](double x) { return std::nearbyint(x); }, -9, 9, 0, 0},
+    {"round", &Elementwise::round, [](double x) { return std::nearbyint(x); }, -2e7f, 2e7f, 0, 0},
+    {"sign", &Elementwise::sign, [](double x) { return x > 0 ? 1.0 : -1.0; }, -9, 9, 0, 0},
     {"sqrt", &Elementwise::sqrt, [](double x) { return std::sqrt(x); }, 0, 100, 0.5, 0},
 };
 
@@ -94,6 +114,18 @@ TEST(VectorElementwise, NumbersThatAreNoneStayAndInfinitiesHaveTheirLimits) {
     EXPECT_EQ(of(code.gelu, kInf), kInf);
     EXPECT_TRUE(std::isnan(of(code.gelu, -kInf)));  // -infinity times 0
     EXPECT_TRUE(std::isnan(of(code.sin, kInf)));
+    EXPECT_EQ(of(code.expm1, kInf), kInf);
+    EXPECT_EQ(of(code.expm1, -kInf), -1);
+    EXPECT_EQ(of(code.log1p, kInf), kInf);
+    EXPECT_EQ(of(code.log1p, -1), -kInf);
+    EXPECT_EQ(of(code.softplus, kInf), kInf);
+    EXPECT_EQ(of(code.softplus, -kInf), 0);
+    EXPECT_EQ(of(code.floor, -kInf), -kInf);
+    EXPECT_EQ(of(code.ceil, kInf), kInf);
+    EXPECT_EQ(of(code.round, 2.5f), 2);
+    EXPECT_EQ(of(code.round, -3.5f), -4);
+    EXPECT_EQ(of(code.sign, 0), 0);
+    EXPECT_EQ(of(code.rsqrt, 0), kInf);
     EXPECT_TRUE(std::signbit(of(code.sin, -0.0f)));
     EXPECT_TRUE(std::signbit(of(code.tanh, -0.0f)));
   }
@@ -164,6 +196,31 @@ TEST(VectorElementwise, ClampKeepsWhatIsNoNumber) {
     EXPECT_EQ(x[2], 1);
     EXPECT_TRUE(std::isnan(x[3]));
     EXPECT_EQ(x[4], 1);
+  }
+}
+
+TEST(VectorElementwise, ExponentialsBelow0AreAsTheirFormulas) {
+  const std::vector<float> x = random_floats(10'003, -20, 5);
+  constexpr float kSlope = 1.7f, kScale = 1.05f;
+  const auto below = [](double v, double slope, double by) {
+    return v > 0 ? v : slope * std::expm1(v / by);
+  };
+  for (const Isa isa : isas()) {
+    const Elementwise code = elementwise(isa);
+    const auto all = [&](Elementwise::Shaped f, float a, float b) {
+      std::vector<float> y(x.size());
+      f(x.data(), a, b, y.data(), static_cast<int64_t>(x.size()));
+      return y;
+    };
+    const auto elus = all(code.elu, kSlope, 0), selus = all(code.selu, kSlope, kScale),
+               celus = all(code.celu, kSlope, 0);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const auto v = static_cast<double>(x[i]), slope = static_cast<double>(kSlope);
+      ASSERT_LE(ulps(elus[i], below(v, slope, 1)), 6) << name_of(isa) << v;
+      ASSERT_LE(ulps(selus[i], static_cast<double>(kScale) * below(v, slope, 1)), 8)
+          << name_of(isa) << v;
+      ASSERT_LE(ulps(celus[i], below(v, slope, slope)), 8) << name_of(isa) << v;
+    }
   }
 }
 

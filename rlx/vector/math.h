@@ -84,6 +84,42 @@ HWY_INLINE F log(F x) {
   return select(less(x, set(0.0f)), set(kNotANumber), y);
 }
 
+// e^x - 1: of a small x its series alone, so that no digits are lost.
+HWY_INLINE F expm1(F x) {
+  const F limit = set(64.0f), cut = min(limit, max(set(-40.0f), x));  // NaN stays
+  const Rounded n = rounded(cut * set(1.44269504f));
+  F r = neg_mul_add(n.value, set(0.693359375f), cut);
+  r = neg_mul_add(n.value, set(-2.12194440e-4f), r);
+  const F tail = polynomial(r, {0.49999999f, 0.166666657f, 4.16664854e-2f, 8.3334519e-3f,
+                                1.38888889e-3f, 1.98412698e-4f});
+  const F scale = power_of_two(n.integer);
+  const F y = mul_add(mul_add(r * r, tail, r), scale, scale - set(1.0f));
+  return select(less(limit, x), exp(x), y);
+}
+
+// log(1 + x): what the sum loses is made up for by how far it came.
+HWY_INLINE F log1p(F x) {
+  const F one = set(1.0f), u = x + one;
+  const F y = select(equal(u, one), x, log(u) * (x / (u - one)));
+  return select(less(x, set(kInfinity)), y, x);
+}
+HWY_INLINE F softplus(F x) { return max(set(0.0f), x) + log1p(exp(set(0.0f) - abs(x))); }
+
+// To integers, ties to even. From 2^23 on every number is one.
+HWY_INLINE F round(F x) {
+  const F whole = set(8388608.0f), magnitude = abs(x);
+  const F y = (magnitude + whole) - whole;
+  return select(less(magnitude, whole), select(less(x, set(0.0f)), set(0.0f) - y, y), x);
+}
+HWY_INLINE F floor(F x) {
+  const F y = round(x);
+  return select(less(x, y), y - set(1.0f), y);
+}
+HWY_INLINE F ceil(F x) {
+  const F y = round(x);
+  return select(less(y, x), y + set(1.0f), y);
+}
+
 HWY_INLINE F sigmoid(F x) {
   // Of -|x|, so that nothing overflows and small results keep their digits.
   const F e = exp(set(0.0f) - abs(x));
@@ -149,6 +185,13 @@ HWY_INLINE F gelu_tanh(F x) {
   return x * sigmoid(mul_add(x * x * x, set(0.044715f), x) * set(1.59576912f));
 }
 HWY_INLINE F silu(F x) { return x * sigmoid(x); }
+HWY_INLINE F mish(F x) { return x * tanh(softplus(x)); }
+HWY_INLINE F softsign(F x) { return x / (set(1.0f) + abs(x)); }
+HWY_INLINE F rsqrt(F x) { return set(1.0f) / sqrt(x); }
+HWY_INLINE F sign(F x) {
+  const F zero = set(0.0f);
+  return select(less(zero, x), set(1.0f), select(less(x, zero), set(-1.0f), x));
+}
 
 // Angles beyond kLargestAngle lose their digits here; who asks for them computes in double.
 constexpr float kLargestAngle = 8192;
