@@ -11,8 +11,8 @@
 
 namespace rlx::detail {
 
-// Sizes are powers of two, and each has a stack of free tensors: a run that asks for what an earlier
-// one asked for, in the same order, gets the same tensors and allocates nothing.
+// Sizes are powers of two, and each has a stack of free tensors: a run that asks for what an
+// earlier one asked for, in the same order, gets the same tensors and allocates nothing.
 class WideMemory {
  public:
   // A tensor of at least so many f32.
