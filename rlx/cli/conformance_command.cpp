@@ -9,6 +9,7 @@ namespace {
 
 struct ConformanceFlags {
   std::string device = "cpu", filter, folder = "/usr/share/libonnx-testdata/data";
+  std::vector<std::string> disabled_passes;
   bool strict = false, json = false;
 };
 
@@ -29,7 +30,8 @@ nlohmann::ordered_json suite_json(const SuiteResult& result) {
 }
 
 void conformance_command(const ConformanceFlags& flags, Context& context) {
-  SuiteOptions options{flags.folder, context.device(flags.device), flags.strict, flags.filter};
+  SuiteOptions options{flags.folder, context.device(flags.device), flags.strict,
+                       flags.disabled_passes, flags.filter};
   options.progress = [&](size_t done, size_t all, const std::string& name) {
     context.show_progress(text(done, " of ", all, ": ", name));
   };
@@ -63,6 +65,7 @@ void add_conformance_command(CLI::App& app, Context& context) {
       ->type_name("NAME")
       ->capture_default_str();
   command.add_flag("--strict", flags->strict, "Fail rather than compute on the host of a device");
+  add_pass_option(command, flags->disabled_passes);
   command.add_option("--filter", flags->filter, "Only tests whose names match")->type_name("REGEX");
   command.add_option("--data", flags->folder, "Where the tests are (Debian's libonnx-testdata)")
       ->type_name("DIR")

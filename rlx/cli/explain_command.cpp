@@ -171,7 +171,9 @@ void explain_command(const ExplainFlags& flags, Context& context) {
 }  // namespace
 
 void add_pass_option(CLI::App& command, std::vector<std::string>& disabled) {
-  command.add_option("--disable-pass", disabled, "A pass not to run, by the name explain shows")
+  command
+      .add_option("--disable-pass", disabled,
+                  "A pass not to run, by the name explain shows; all: none is run")
       ->type_name("NAME")
       ->allow_extra_args(false);
 }

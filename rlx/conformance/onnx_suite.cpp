@@ -227,7 +227,9 @@ class TestRun {
     for (const rlx::Node& node : graph.nodes())
       if (is_input(node))
         if (const auto found = inputs.find(node.name); found != inputs.end()) fed.insert(*found);
-    const Program program = compile(graph, {.device = options_.device, .strict = options_.strict});
+    const Program program = compile(graph, {.device = options_.device,
+                                            .strict = options_.strict,
+                                            .disabled_passes = options_.disabled_passes});
     const TensorMap outputs = program.run(fed);
     for (size_t i = 0; i < wanted.size(); ++i) {
       const onnx::ValueInfo& info = model_.graph.outputs[i];

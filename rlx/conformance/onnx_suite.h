@@ -13,7 +13,8 @@ struct SuiteOptions {
   std::string folder;  // with node/, simple/, pytorch-operator/, pytorch-converted/
   Device device = {};
   bool strict = false;  // tensor compute on the host of another device is an Error
-  std::string filter;   // a regular expression that the names must match; empty: all
+  std::vector<std::string> disabled_passes = {};
+  std::string filter;  // a regular expression that the names must match; empty: all
   std::function<void(size_t done, size_t all, const std::string& name)> progress = {};
 };
 

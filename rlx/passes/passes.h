@@ -40,7 +40,8 @@ Value merged_transpose(Value x, Ints order);
 
 // In order; pipeline.cpp is the list, and only that.
 std::vector<const Pass*> pass_pipeline();
-std::vector<std::string> pass_names();  // each once
+std::vector<std::string> pass_names();            // each once
+inline constexpr const char* kAllPasses = "all";  // stands for all names where some are disabled
 
 // What one pass of the list did, to the graph and the bodies in it.
 struct PassReport {
@@ -57,7 +58,8 @@ constexpr bool kVerifyPasses = true;
 #endif
 
 struct PassOptions {
-  std::vector<std::string> disabled = {};     // by name; one that is no pass is an Error
+  // By name, or kAllPasses; what is neither is an Error.
+  std::vector<std::string> disabled = {};
   std::optional<PassTarget> target = {};      // none: passes for a device leave a graph as it is
   bool verify = kVerifyPasses;                // the graph, behind each pass
   std::vector<PassReport>* report = nullptr;  // one entry for each of the list

@@ -22,7 +22,7 @@ struct CompileOptions {
   Device device = {};   // the CPU
   bool strict = false;  // tensor compute on the host of another device is an Error
   bool optimise = true;
-  std::vector<std::string> disabled_passes = {};  // those of pass_names() not to run
+  std::vector<std::string> disabled_passes = {};  // those of pass_names() not to run, or "all"
   int threads = 0;            // of the CPU, for this program alone; 0: those of its device
   int64_t memory_budget = 0;  // bytes a run may take, weights included; 0: as many as there are
   std::map<std::string, int64_t> choices = {};  // tuned parameters by key

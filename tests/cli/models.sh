@@ -3,7 +3,7 @@
 #
 # Generates the models of tools/make-models and compares what each gives on every device with what
 # onnxruntime gave, which tests/models keeps. No device may leave a step to the host, where not said
-# otherwise; the CPU runs no op by its reference; and rlx convert changes nothing. Skipped where node is
+# otherwise; the CPU runs no op by its reference; and neither passes nor rlx convert change anything. Skipped where node is
 # not installed.
 set -uo pipefail
 [ $# -ge 2 ] || { echo "usage: models.sh RLX SOURCE_FOLDER [NAME…]" >&2; exit 2; }
@@ -49,6 +49,13 @@ for name in "$@"; do
       problem "runs references: $(grep -B3 '"implementation": "reference"' "$work/report.json" | sed -n 's/.*"op": "\(.*\)",/\1/p' | sort -u | tr '\n' ' ')"
     fi
     if [ "$strict" ] && grep -q '"host_steps": [1-9]' "$work/report.json"; then problem "leaves steps to the host"; fi
+    if [ $device = cpu ]; then
+      # Passes change nothing beyond rounding.
+      rm -rf "$work/plain"
+      "$rlx" run "$work/$name.onnx" "${inputs[@]}" --device cpu --disable-pass all --out "$work/plain" >/dev/null &&
+        node "$source/tools/models/compare.mjs" "$source/tests/models/$name.json" "$work/plain" "$(tolerance_of "$name")" ||
+        problem "is another one without passes"
+    fi
     if [ $device = cpu ] && [[ $large != *" $name "* ]]; then
       # As rlx's own text and tensors it gives the same bits.
       rm -f "$work"/converted.*

@@ -48,6 +48,12 @@ run_network() {
   "$rlx" run "$(file_of "$1")" "${inputs[@]}" --device "$2" --out "$work/out" --report-json "$work/report.json" \
     >/dev/null 2>"$work/errors" || { complain; return; }
   check network "$1" "$work/out" || failed=1
+  if [ "$2" = cpu ]; then
+    rm -rf "$work/out"
+    "$rlx" run "$(file_of "$1")" "${inputs[@]}" --device cpu --disable-pass all --out "$work/out" >/dev/null 2>"$work/errors" ||
+      { complain; return; }
+    check network "$1" "$work/out" || problem "is another one without passes"
+  fi
   [ "$2" != cpu ] || ! grep -q '"implementation": "reference"' "$work/report.json" ||
     problem "runs references: $(grep -B3 '"implementation": "reference"' "$work/report.json" | grep '"op"' | sort -u)"
 }
