@@ -9,8 +9,11 @@
 #include "rlx/conformance/count_loads.h"
 #include "rlx/conformance/test_devices.h"
 #include "rlx/ops/catalog.h"
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_experts.h"
 #include "rlx/runtime/internals.h"
+#include "rlx/runtime/program.h"
+#include "rlx/tensor/blocks/format.h"
 
 namespace rlx {
 namespace {

@@ -3,7 +3,9 @@
 
 #include <random>
 
-#include "rlx/rlx.h"
+#include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_cumulative.h"
+#include "rlx/runtime/program.h"
 
 namespace rlx {
 namespace {
