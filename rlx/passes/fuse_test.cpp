@@ -357,6 +357,15 @@ TEST(Fuse, AnAnchorMayHaveResultsThatNobodyReads) {
   EXPECT_EQ(fused_ops(indexed), "max_pool relu");
 }
 
+// As where dead-code is disabled.
+TEST(Fuse, AnAnchorThatNobodyReadsTakesNothing) {
+  Graph graph;
+  const Value x = graph.input("x", kMatrix);
+  softmax(x * x + x, -1);
+  graph.output("y", relu(x));
+  EXPECT_EQ(fused_ops(graph), "fused(mul add) softmax relu");
+}
+
 TEST(Fuse, HeavyWorkIsNotRepeated) {
   Graph graph;
   const Value x = graph.input("x", f32({1, 64, 64, 64}));

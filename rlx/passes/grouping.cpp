@@ -318,6 +318,7 @@ bool Grouping::knows_host_inputs(const Node& node) {
 
 bool Grouping::fits(const Group& group) const {
   const Values outputs = outputs_of(group);
+  if (outputs.empty()) return false;  // nobody reads what it makes
   if (traits_.on_host()) {
     if (std::any_of(outputs.begin(), outputs.end(),
                     [](const Value& value) { return value.dtype() == DType::boolean; }))

@@ -71,7 +71,9 @@ void Grouping::take_load(int anchor, const Value& operand, std::vector<int> node
   // Others' elements are not those of the anchor's result: they cannot be stored with them.
   const Dim stored = count(graph_.node(anchor).types[0].shape);
   bool stores = false;
-  for (const Value& output : outputs_of(with)) {
+  const Values outputs = outputs_of(with);
+  if (outputs.empty()) return;  // nobody reads what the anchor makes
+  for (const Value& output : outputs) {
     if (std::find(nodes.begin(), nodes.end(), output.node) == nodes.end()) continue;
     if (with.turn >= 0 || !(count(output.shape()) == stored)) return;
     stores = true;
