@@ -43,9 +43,9 @@ struct SideBySide {
 Slots side_by_side(const Stays& stays, const SideBySide& options);
 
 // The same, with values in the middle of their slots as long as all slots together take
-// `most_bytes` at most, which later ones may exceed. Threads compute one half of a value each:
-// where values have one middle, each writes again what it wrote before, and no memory moves from
-// cache to cache.
+// `most_bytes` at most. The result may take more: whoever asks looks at its total. Threads compute
+// one half of a value each: where values have one middle, each writes again what it wrote before,
+// and no memory moves from cache to cache.
 Slots around_middles(const Stays& stays, int64_t alignment, int64_t most_bytes);
 
 }  // namespace rlx::detail
