@@ -49,22 +49,50 @@ Growth growth_of(const image::Step& step, const image::Use& use, const image::Im
   return written.elements <= read.elements ? Growth::widens : Growth::enlarges;
 }
 
+// By step: does it read nothing but constants, and what steps made of these? No weight is expanded by
+// such a step.
+std::vector<bool> steps_of_constants(const std::vector<image::Use>& uses,
+                                     const image::Image& image) {
+  std::vector<bool> is_constant;  // by value
+  for (const image::Value& value : image.values) is_constant.push_back(value.kind != Kind::weight);
+  std::vector<bool> result(uses.size());
+  for (bool changed = true; changed;) {  // a body's steps may read what later ones write
+    changed = false;
+    for (size_t i = 0; i < uses.size(); ++i) {
+      const auto constant = [&](ValueId value) { return bool(is_constant[size_t(value)]); };
+      result[i] = std::all_of(uses[i].reads.begin(), uses[i].reads.end(), constant) &&
+                  std::all_of(uses[i].updates.begin(), uses[i].updates.end(), constant);
+      if (result[i]) continue;
+      for (const auto* written : {&uses[i].writes, &uses[i].updates})
+        for (const ValueId value : *written) {
+          changed |= is_constant[size_t(value)];
+          is_constant[size_t(value)] = false;
+        }
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image& image,
                                       const std::vector<int64_t>& bytes) {
   std::vector<image::Use> uses;
   std::vector<bool> once(steps.size());
-  std::vector<int64_t> widened(steps.size(), 0);  // bytes
+  std::vector<int64_t> grown(steps.size(), 0);  // bytes
   std::vector<std::vector<size_t>> writers(image.values.size());
   for (size_t i = 0; i < steps.size(); ++i) {
     uses.push_back(image::use_of(steps[i].step, -1));  // the flag is read when all have run
     for (const ValueId value : uses[i].writes) writers[size_t(value)].push_back(i);
+  }
+  const std::vector<bool> of_constants = steps_of_constants(uses, image);
+  for (size_t i = 0; i < steps.size(); ++i) {
     int64_t written = 0;
     const Growth growth = growth_of(steps[i].step, uses[i], image, bytes, &written);
-    if (growth == Growth::widens) widened[i] = written;
-    once[i] = may_run_once(steps[i]) &&
-              (growth == Growth::none || (growth == Growth::widens && image.traits.on_host()));
+    const bool may_grow =
+        of_constants[i] || (growth == Growth::widens && image.traits.on_host());
+    if (growth != Growth::none) grown[i] = written;
+    once[i] = may_run_once(steps[i]) && (growth == Growth::none || may_grow);
   }
   const auto is_once = [&](ValueId value) {
     const Kind kind = image.values[size_t(value)].kind;
@@ -93,15 +121,16 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
   };
   leave_out_what_needs_a_run();
   // A kernel of a device widens what it loads. Those of the host read what is made before, if not
-  // once, in every run: it is kept as long as all of it together is little.
-  constexpr int64_t kMostWidened = int64_t{64} << 20;
+  // once, in every run; masks and tables of positions are made of a few constants by many steps. They
+  // are kept as long as all of it together is little.
+  constexpr int64_t kMostGrown = int64_t{64} << 20;
   int64_t kept = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (!once[i] || widened[i] == 0) continue;
-    if (kept + widened[i] > kMostWidened)
+    if (!once[i] || grown[i] == 0) continue;
+    if (kept + grown[i] > kMostGrown)
       once[i] = false;
     else
-      kept += widened[i];
+      kept += grown[i];
   }
   leave_out_what_needs_a_run();
   return once;

@@ -295,35 +295,18 @@ const Ints kHeadsInside{0, 2, 1, 3};
 bool is_heads_first(const Node& node) {
   return node.attrs.get<std::string>("layout") == "bhsd" && rank(node.types[0]) == 4;
 }
-AttentionOptions options_of(const Node& node) {
-  const Attrs& attrs = node.attrs;
-  return {.heads = attrs.get<int64_t>("heads"),
-          .kv_heads = attrs.get<int64_t>("kv_heads"),
-          .layout = attrs.get<std::string>("layout"),
-          .causal = attrs.get<bool>("causal"),
-          .window = attrs.get<int64_t>("window"),
-          .scale = attrs.get<double>("scale"),
-          .softcap = attrs.get<double>("softcap"),
-          .empty_row = attrs.get<std::string>("empty_row")};
+
+// The same attention of other operands.
+Value again(const Found& found, const Pattern& attention, Value q, Value k, Value v) {
+  const Node& node = found.node(attention);
+  return q.apply(*node.op,
+                 {q, k, v, found.operand(attention, 3), found.operand(attention, 4),
+                  found.operand(attention, 5)},
+                 node.attrs);
 }
 
 bool swaps_heads(const Node& transpose) {
   return transpose.attrs.get<Ints>("order") == kHeadsInside;
-}
-
-// Heads that are brought forward and back again may stay where they are.
-void add_layout(Rules& rules) {
-  const Pattern q = op("transpose", {any()}, swaps_heads), k = any(), v = any();
-  const Pattern heads_first = op("attention", {q, k, v}, is_heads_first);
-  rules.push_back({op("transpose", {heads_first}, swaps_heads), [=](const Found& found) {
-                     AttentionOptions options = options_of(found.node(heads_first));
-                     options.layout = "bshd";
-                     return attention(merged_transpose(found[q], kHeadsInside),
-                                      merged_transpose(found[k], kHeadsInside),
-                                      merged_transpose(found[v], kHeadsInside),
-                                      found.operand(heads_first, 3), options,
-                                      found.operand(heads_first, 4), found.operand(heads_first, 5));
-                   }});
 }
 
 // Heads of k and v that are repeated for those of q: [B, H, S, D] as [B, H, 1, S, D], repeated n
@@ -352,19 +335,66 @@ void add_groups(Rules& rules) {
   const Pattern grouped = op("attention", {q, k.y, v.y}, with_four),
                 behind = op("attention", {q, k.turned, v.turned}, is_heads_first);
   rules.push_back({grouped, [=](const Found& found) {
-                     const AttentionOptions options = options_of(found.node(grouped));
-                     const size_t heads = options.layout == "bshd" ? 2 : 1;
+                     const Attrs& attrs = found.node(grouped).attrs;
+                     const size_t heads = attrs.get<std::string>("layout") == "bshd" ? 2 : 1;
                      if (!k.holds(found, heads) || !v.holds(found, heads)) return Value{};
-                     return attention(found[q], found[k.x], found[v.x], found.operand(grouped, 3),
-                                      options, found.operand(grouped, 4),
-                                      found.operand(grouped, 5));
+                     return again(found, grouped, found[q], found[k.x], found[v.x]);
                    }});
   rules.push_back({behind, [=](const Found& found) {
                      if (!k.holds(found, 2) || !v.holds(found, 2)) return Value{};
-                     return attention(found[q], transpose(found[k.x], kHeadsInside),
-                                      transpose(found[v.x], kHeadsInside), found.operand(behind, 3),
-                                      options_of(found.node(behind)), found.operand(behind, 4),
-                                      found.operand(behind, 5));
+                     return again(found, behind, found[q], transpose(found[k.x], kHeadsInside),
+                                  transpose(found[v.x], kHeadsInside));
+                   }});
+}
+
+// Heads that PyTorch's layers put beside the batch: x [S, B, H * D] as [S, B * H, D], brought forward
+// for the scores and back behind them. Heads of their own are read where they lie.
+void add_heads(Rules& rules) {
+  static const auto swaps_first = [](const Node& transpose) {
+    return transpose.attrs.get<Ints>("order") == Ints{1, 0, 2};
+  };
+  struct Beside {
+    Pattern x = any(), heads = op("reshape", {x}), turned = op("transpose", {heads}, swaps_first),
+            y = either({op("unsqueeze", {turned}), op("reshape", {turned})});
+
+    // [B, H, S, D]; none where the heads are no parts of the last axis.
+    Value parted(const Found& found) const {
+      const Dims &whole = found[x].shape(), &by_head = found[heads].shape();
+      if (whole.size() != 3 || by_head.size() != 3) return {};
+      if (!whole[2].is_number() || !by_head[2].is_number() || by_head[2].is(0)) return {};
+      const int64_t number = whole[2].number() / by_head[2].number();
+      const Dims shape{whole[0], whole[1], number, by_head[2]};
+      if (number * by_head[2].number() != whole[2].number() || !(by_head[0] == whole[0]) ||
+          !(by_head[1] == whole[1] * number) || !(found[y].shape() == in_front(by_head)))
+        return {};
+      return transpose(reshape(found[x], shape), {1, 2, 0, 3});
+    }
+    static Dims in_front(const Dims& by_head) { return {by_head[1], 1, by_head[0], by_head[2]}; }
+  };
+  const Beside q, k, v;
+  const Pattern scored = op("attention", {q.y, k.y, v.y}, is_heads_first);
+  const Pattern heads = either({op("squeeze", {scored}), op("reshape", {scored})});
+  const auto with_heads = [](Value mask, const Dims& to, bool* fits) {
+    if (!mask || mask.shape().size() < 3) return mask;
+    const Dims& shape = mask.shape();
+    const bool every = shape.size() == 4 && shape[0] == to[0] * to[1] && shape[1].is(1);
+    const bool none = shape[shape.size() - 3].is(1) && (shape.size() == 3 || shape[0].is(1));
+    *fits &= every || none;
+    return none || !every ? mask : reshape(mask, {to[0], to[1], shape[2], shape[3]});
+  };
+  rules.push_back({op("transpose", {heads}, swaps_first), [=](const Found& found) {
+                     const Value of_q = q.parted(found), of_k = k.parted(found),
+                                 of_v = v.parted(found);
+                     if (!of_q || !of_k || !of_v || found.operand(scored, 5)) return Value{};
+                     bool fits = true;
+                     const Dims to = of_q.shape();
+                     const Value bias = with_heads(found.operand(scored, 3), to, &fits),
+                                 mask = with_heads(found.operand(scored, 4), to, &fits);
+                     if (!fits || !(of_k.shape()[1] == to[1])) return Value{};
+                     const Node& node = found.node(scored);
+                     const Value y =
+                         of_q.apply(*node.op, {of_q, of_k, of_v, bias, mask}, node.attrs);
+                     return reshape(transpose(y, {2, 0, 1, 3}), found.type().shape);
                    }});
 }
 
@@ -373,7 +403,7 @@ int64_t run(Changing& graph, NearMisses* misses) {
     Rules all;
     add_scores(all);
     add_groups(all);
-    add_layout(all);
+    add_heads(all);
     return all;
   }();
   return apply_rules(graph, rules, misses);

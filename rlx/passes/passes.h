@@ -21,15 +21,19 @@ extern const Pass find_norms;
 extern const Pass find_rope;
 extern const Pass find_attention;
 extern const Pass find_causal;
+extern const Pass unit_transposes;
+extern const Pass keep_heads;
 extern const Pass gather_quantised;
 extern const Pass find_integer_products;
 extern const Pass find_quantised_products;
 extern const Pass fold_pads;
 extern const Pass fold_scales;
+extern const Pass scale_norms;
 extern const Pass join_products;
 // For a device.
 extern const Pass split_large;
 extern const Pass fit_integers;
+extern const Pass move_views;
 extern const Pass fuse;
 
 // The graph without what dead_code drops.

@@ -24,11 +24,14 @@ std::vector<const Pass*> pass_pipeline() {
       &find_rope,         //
       &find_attention,    //
       &find_causal,       //
+      &unit_transposes,   //
+      &keep_heads,        //
       &gather_quantised,  //
       &find_integer_products,
       &find_quantised_products,
       &fold_pads,         //
       &fold_scales,       //
+      &scale_norms,       //
       &join_products,     //
       &simplify,          //
       &merge_transposes,  //
@@ -36,6 +39,7 @@ std::vector<const Pass*> pass_pipeline() {
       &dead_code,         //
       &split_large,       //
       &fit_integers,      //
+      &move_views,        //
       &fuse,
   };
 }

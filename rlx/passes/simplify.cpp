@@ -42,6 +42,9 @@ void add_arithmetic(Rules& rules) {
                      return plain ? found[x] : Value{};
                    }});
   rules.push_back(drops(x, op("neg", {op("neg", {x})})));
+  rules.push_back(drops(x, op("dropout", {x}, [](const Node& node) {
+                          return node.attrs.get<double>("ratio") == 0;
+                        })));
   rules.push_back({op("pow", {x, number(2)}, is_float_node),
                    [=](const Found& found) { return found[x] * found[x]; }});
   rules.push_back({op("div", {x, c}, is_float_node), [=](const Found& found) {
