@@ -10,6 +10,7 @@
 #include "rlx/ops/ops_fill.h"
 #include "rlx/ops/ops_logic.h"
 #include "rlx/ops/ops_pool.h"
+#include "rlx/ops/ops_random.h"
 #include "rlx/ops/ops_rearrange.h"
 
 namespace rlx {
@@ -180,6 +181,51 @@ void written_attention(RandomPool& p, const Masking& masking) {
 
 void written_attention_step(RandomPool& p) { written_attention(p, {masked, 0.7, 0.1}); }
 void causal_attention_step(RandomPool& p) { written_attention(p, {masked_by_place, 0.2, 0.4}); }
+
+// As PyTorch's layers write it: heads beside the batch in one axis.
+void heads_beside_batch_step(RandomPool& p) {
+  const Dim batch = p.random.between(1, 3), queries = p.random.pick(p.dims);
+  const Dim keys = p.random.chance(0.5) ? queries : p.random.pick(p.dims);
+  const int64_t heads = p.random.between(1, 3), each = p.random.between(1, 4);
+  const Dim all = batch * heads;
+  const auto parted = [&](const Dim& length) {
+    const Value x = p.add_input(DType::f32, {length, batch, heads * each});
+    return transpose(reshape(inner(p, x), {length, all, Dim(each)}), {1, 0, 2});
+  };
+  const Value q = maybe_scaled(p, parted(queries)), k = parted(keys), v = parted(keys);
+  Value scores = maybe_scaled(p, matmul(q, transpose(k, {0, 2, 1})));
+  if (p.random.chance(0.4)) {
+    const Dims masks[] = {{queries, keys}, {all, 1, keys}, {all, queries, keys}, {1, 1, keys}};
+    scores = scores + p.add_input(DType::f32, p.random.pick(masks));
+  }
+  const Value y = inner(p, matmul(softmax(scores), v));
+  const Value back = p.random.chance(0.9) ? transpose(y, {1, 0, 2}) : y;
+  p.keep(p.random.chance(0.7) ? reshape(back, Dims{-1, heads * each}) : back, false);
+}
+
+// A product, views of it, and ops on single elements behind them.
+void viewed_product_step(RandomPool& p) {
+  Dims shape{p.random.between(1, 3), p.random.pick(p.dims), p.random.between(1, 4)};
+  const int64_t columns = 2 * p.random.between(1, 3);
+  Value y = matmul(p.add_input(DType::f32, shape), weight(p, DType::f32, {shape.back(), columns}));
+  if (p.random.chance(0.5)) y = y + weight(p, DType::f32, {columns});
+  for (int64_t n = p.random.between(1, 3); n > 0; --n) {
+    switch (p.random.between(0, 3)) {
+      case 0:
+        y = inner(p, transpose(y, {0, 2, 1}));
+        break;
+      case 1:
+        y = inner(p, reshape(y, {y.shape()[0] * y.shape()[1], 1, y.shape()[2]}));
+        break;
+      case 2:
+        y = p.random.chance(0.5) ? weight(p, y.dtype(), {y.shape()[1], 1}) * y : relu(y);
+        break;
+      default:
+        y = p.random.chance(0.5) ? y + p.add_input(y.dtype(), y.shape()) : y * number(y, 0.5);
+    }
+  }
+  p.keep(tanh(y) + p.add_input(y.dtype(), y.shape()), false);
+}
 
 void written_rope_step(RandomPool& p) {
   Dims shape{p.random.pick(p.dims), p.random.pick(p.dims), p.random.pick(p.dims)};
@@ -364,7 +410,18 @@ void idle_step(RandomPool& p) {
   const PoolEntry x = p.any();
   const Value v = x.value;
   const bool is_number = is_float(v.dtype());
-  switch (p.random.between(0, 6)) {
+  switch (p.random.between(0, 8)) {
+    case 7: {
+      if (!is_number) break;
+      const Value seed = p.graph.constant(Tensor::scalar(DType::i64, 3));
+      return p.keep(dropout(v, seed, 0), x.exact);
+    }
+    case 8: {
+      Dims pads(2 * v.shape().size(), Dim(0));
+      if (pads.empty()) break;
+      if (p.random.chance(0.2)) pads.front() = 1, pads[v.shape().size()] = -1;
+      return p.keep(pad(v, pads), x.exact);
+    }
     case 0:
       if (!is_number) break;
       return p.keep(v * number(v, 1), x.exact);
@@ -398,6 +455,8 @@ std::vector<RandomStep> random_structures() {
           written_attention_step,
           causal_attention_step,
           causal_attention_step,
+          heads_beside_batch_step,
+          viewed_product_step,
           written_rope_step,
           written_rope_pairs_step,
           complex_rope_step,

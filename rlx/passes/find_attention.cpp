@@ -299,10 +299,9 @@ bool is_heads_first(const Node& node) {
 // The same attention of other operands.
 Value again(const Found& found, const Pattern& attention, Value q, Value k, Value v) {
   const Node& node = found.node(attention);
-  return q.apply(*node.op,
-                 {q, k, v, found.operand(attention, 3), found.operand(attention, 4),
-                  found.operand(attention, 5)},
-                 node.attrs);
+  Values operands{q, k, v};
+  for (const Value& each : found.operands(attention, 3)) operands.push_back(each);
+  return q.apply(*node.op, operands, node.attrs);
 }
 
 bool swaps_heads(const Node& transpose) {
@@ -386,14 +385,13 @@ void add_heads(Rules& rules) {
                      const Value of_q = q.parted(found), of_k = k.parted(found),
                                  of_v = v.parted(found);
                      if (!of_q || !of_k || !of_v || found.operand(scored, 5)) return Value{};
-                     bool fits = true;
-                     const Dims to = of_q.shape();
-                     const Value bias = with_heads(found.operand(scored, 3), to, &fits),
-                                 mask = with_heads(found.operand(scored, 4), to, &fits);
-                     if (!fits || !(of_k.shape()[1] == to[1])) return Value{};
+                     bool fits = of_k.shape()[1] == of_q.shape()[1];
+                     Values operands{of_q, of_k, of_v};
+                     for (const Value& mask : found.operands(scored, 3))
+                       operands.push_back(with_heads(mask, of_q.shape(), &fits));
+                     if (!fits) return Value{};
                      const Node& node = found.node(scored);
-                     const Value y =
-                         of_q.apply(*node.op, {of_q, of_k, of_v, bias, mask}, node.attrs);
+                     const Value y = of_q.apply(*node.op, operands, node.attrs);
                      return reshape(transpose(y, {2, 0, 1, 3}), found.type().shape);
                    }});
 }

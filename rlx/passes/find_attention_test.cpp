@@ -56,7 +56,7 @@ output "y" %4
 )");
 }
 
-TEST(FindAttention, HeadsThatAreBroughtForwardAndBackStay) {
+TEST(FindAttention, HeadsAreBroughtForwardAndBack) {
   Graph graph;
   const Value x = graph.input("x", f32({"b", "s", 12}));
   const auto heads = [&](const char* name, const Ints& order) {
@@ -67,8 +67,56 @@ TEST(FindAttention, HeadsThatAreBroughtForwardAndBackStay) {
               v = heads("val", {0, 2, 1, 3});
   const Value y = matmul(softmax(matmul(q, k) * scalar(x, 0.5)), v);
   graph.output("y", reshape(transpose(y, {0, 2, 1, 3}), Dims{"b", "s", 12}));
-  EXPECT_EQ(ops_after(find_attention, graph),
-            OpNames("matmul reshape matmul reshape matmul reshape attention reshape"));
+  const OpNames forward("matmul reshape transpose matmul reshape transpose matmul reshape transpose"),
+      inside("matmul reshape matmul reshape matmul reshape attention reshape");
+  OpNames found = forward;
+  for (const char* name : {"attention", "transpose", "reshape"}) found.insert(name);
+  EXPECT_EQ(ops_after(find_attention, graph), found);
+  EXPECT_EQ(ops_after(keep_heads, after_pass(find_attention, graph)), inside);
+}
+
+// As PyTorch's own layers write it: x [S, B, E], heads beside the batch in one axis.
+TEST(FindAttention, HeadsBesideTheBatchAreHeads) {
+  enum class Mask { none, shared, each };
+  for (const Mask mask : {Mask::none, Mask::shared, Mask::each}) {
+    Graph graph;
+    const auto heads = [](Value x) {
+      return transpose(reshape(x, Dims{x.shape()[0], 6, 4}), {1, 0, 2});
+    };
+    const Value q = heads(graph.input("q", f32({5, 2, 12}))),
+                k = heads(graph.input("k", f32({"t", 2, 12}))),
+                v = heads(graph.input("v", f32({"t", 2, 12})));
+    Value scores = matmul(q * scalar(q, 0.5), transpose(k, {0, 2, 1}));
+    if (mask != Mask::none)
+      scores = scores + graph.input("mask", f32(mask == Mask::shared ? Dims{5, "t"}
+                                                                     : Dims{6, 1, "t"}));
+    const Value y = transpose(matmul(softmax(scores), v), {1, 0, 2});
+    graph.output("y", reshape(y, Dims{10, 12}));
+    graph.symbol("t", 64, 1);
+    const Graph found = after_pass(find_attention, after_pass(merge_transposes, graph));
+    int64_t attentions = 0;
+    for (const Node& node : found.nodes())
+      if (node.op->name == "attention") {
+        ++attentions;
+        EXPECT_EQ(node.types[0].shape, (Dims{2, 3, 5, 4}));
+        EXPECT_EQ(node.inputs[1].shape(), (Dims{2, 3, "t", 4}));
+      }
+    EXPECT_EQ(attentions, 1);
+  }
+}
+
+TEST(FindAttention, HeadsThatAreNoPartsOfTheLastAxisStay) {
+  Graph graph;  // a batch of 3, so that an axis of 6 is no number of whole heads for it
+  const auto heads = [&](const char* name) {
+    return transpose(reshape(graph.input(name, f32({5, 3, 8})), {5, 6, 4}), {1, 0, 2});
+  };
+  const Value q = heads("q"), k = heads("k"), v = heads("v");
+  const Value mask = graph.input("mask", f32({6, 5, 5}));
+  const Value y = matmul(softmax(matmul(q, transpose(k, {0, 2, 1})) + mask), v);
+  graph.output("y", transpose(y, {1, 0, 2}));
+  const Graph found = after_pass(find_attention, graph);
+  for (const Node& node : found.nodes())
+    if (node.op->name == "attention") EXPECT_EQ(node.types[0].shape[0], Dim(3));
 }
 
 TEST(FindAttention, AScaleMayBeAnywhere) {

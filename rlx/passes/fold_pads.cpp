@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "rlx/ops/ops_core.h"
-#include "rlx/ops/views.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
+#include "rlx/passes/slices.h"
 
 namespace rlx {
 namespace {
@@ -21,27 +21,21 @@ std::optional<Ints> numbers_around(const Node& pad, double number) {
   const std::optional<double> value =
       present(2) ? number_of(pad.inputs[2]) : pad.attrs.get_or("value", 0.0);
   if (value != number) return std::nullopt;
-  Dims list;
-  if (present(1)) {
-    const Value& pads = pad.inputs[1];
-    const auto& host = pads.producer().host_values[static_cast<size_t>(pads.result)];
-    if (!host) return std::nullopt;
-    list.assign(host->elements.begin(), host->elements.end());
-  } else {
-    list = dims_attr(pad.attrs, "pads");
-  }
+  const std::optional<Dims> list = pads_of(pad);
+  if (!list) return std::nullopt;
   Ints axes = pad.attrs.get<Ints>("axes");
   if (axes.empty())
     for (int64_t d = 0; d < rank(x); ++d) axes.push_back(d);
   const size_t spatial = x.shape.size() - 2;
   Ints result(2 * spatial, 0);
-  for (size_t i = 0; i < list.size(); ++i) {
-    if (!list[i].is_number() || list[i].number() < 0) return std::nullopt;
-    if (list[i].is(0)) continue;
+  for (size_t i = 0; i < list->size(); ++i) {
+    const Dim& pads = (*list)[i];
+    if (!pads.is_number() || pads.number() < 0) return std::nullopt;
+    if (pads.is(0)) continue;
     int64_t axis = axes[i % axes.size()];
     axis += axis < 0 ? rank(x) : 0;
     if (axis < 2) return std::nullopt;
-    result[static_cast<size_t>(axis) - 2 + (i < axes.size() ? 0 : spatial)] = list[i].number();
+    result[static_cast<size_t>(axis) - 2 + (i < axes.size() ? 0 : spatial)] = pads.number();
   }
   return result;
 }

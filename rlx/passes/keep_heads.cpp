@@ -28,8 +28,8 @@ int64_t run(Changing& graph, NearMisses* misses) {
                     Values operands;
                     for (const Pattern& each : {q, k, v})
                       operands.push_back(merged_transpose(found[each], kHeadsInside));
-                    for (const size_t i : {size_t(3), size_t(4), size_t(5)})
-                      operands.push_back(found.operand(heads_first, i));
+                    for (const Value& mask : found.operands(heads_first, 3))
+                      operands.push_back(mask);
                     return operands[0].apply(*node.op, operands, attrs);
                   }}};
   }();

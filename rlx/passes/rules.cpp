@@ -178,6 +178,13 @@ Value Found::operand(const Pattern& pattern, size_t i) const {
   return i < of.inputs.size() && of.inputs[i].present() ? moved_(of.inputs[i]) : Value{};
 }
 
+Values Found::operands(const Pattern& pattern, size_t first) const {
+  Values found;
+  for (size_t i = first; i < node(pattern).inputs.size(); ++i)
+    found.push_back(operand(pattern, i));
+  return found;
+}
+
 int64_t apply_rules(Changing& graph, const Rules& rules, NearMisses* misses) {
   constexpr int kMostSweeps = 16;  // each finds what the one before it has made
   int64_t all = 0;

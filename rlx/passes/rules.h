@@ -26,6 +26,8 @@ class Found {
   Value moved(const Value& value) const { return moved_(value); }
   // Operand i of a node that was found, in the new graph; none where it is absent.
   Value operand(const Pattern& pattern, size_t i) const;
+  // Those from operand `first` on.
+  Values operands(const Pattern& pattern, size_t first) const;
 
  private:
   const Match& match_;

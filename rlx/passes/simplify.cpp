@@ -10,6 +10,7 @@
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
+#include "rlx/passes/slices.h"
 
 namespace rlx {
 namespace {
@@ -136,6 +137,11 @@ void add_views(Rules& rules) {
                           const Ints& steps = node.attrs.get<Ints>("steps");
                           return std::all_of(steps.begin(), steps.end(),
                                              [](int64_t step) { return step == 1; });
+                        })));
+  rules.push_back(drops(x, op("pad", {x}, [](const Node& node) {
+                          const auto pads = pads_of(node);
+                          return pads && std::all_of(pads->begin(), pads->end(),
+                                                     [](const Dim& each) { return each.is(0); });
                         })));
   rules.push_back(
       drops(x, op("concat", {x}, [](const Node& node) { return node.inputs.size() == 1; })));

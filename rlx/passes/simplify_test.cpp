@@ -1,4 +1,5 @@
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_random.h"
 #include "rlx/passes/testing.h"
 
 namespace rlx {
@@ -43,6 +44,17 @@ TEST(Simplify, ArithmeticThatIsNotExactStays) {
   EXPECT_EQ(left([](Value x) { return x / number(x, 3); }), OpNames("div"));
   EXPECT_EQ(left([](Value x) { return number(x, 1) / x; }), OpNames("div"));
   EXPECT_EQ(left([](Value x) { return x * number(x, 0); }), OpNames("mul"));  // of NaN
+}
+
+TEST(Simplify, WhatDropsOrPadsNothingGoes) {
+  for (const double ratio : {0.0, 0.5}) {
+    Graph graph;
+    const Value seed = graph.constant(Tensor::scalar(DType::i64, 1));
+    graph.output("y", exp(dropout(graph.input("x", f32({2, 5})), seed, ratio)));
+    EXPECT_EQ(ops_after(simplify, graph), OpNames(ratio == 0 ? "exp" : "dropout exp"));
+  }
+  EXPECT_EQ(left([](Value x) { return exp(pad(x, {0, 0, 0, 0})); }), OpNames("exp"));
+  EXPECT_EQ(left([](Value x) { return exp(pad(x, {0, 1, 0, -1})); }), OpNames("pad exp"));
 }
 
 TEST(Simplify, AOneThatBroadcastsStays) {

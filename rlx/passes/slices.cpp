@@ -24,6 +24,8 @@ std::optional<Dims> host_list(const Node& node, const char* attr, size_t operand
 
 std::optional<Dims> starts_of(const Node& slice) { return host_list(slice, "starts", 1); }
 
+std::optional<Dims> pads_of(const Node& pad) { return host_list(pad, "pads", 1); }
+
 std::optional<Stretch> stretch_of(const Node& slice) {
   if (slice.op.get() != &slice_op()) return std::nullopt;
   const Dims &from = slice.inputs[0].shape(), &to = slice.types[0].shape;

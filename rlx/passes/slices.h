@@ -1,4 +1,4 @@
-// What a slice takes of its operand, where that is a stretch of one axis.
+// What slices take of their operands, and pads put around them.
 #pragma once
 
 #include <optional>
@@ -15,6 +15,10 @@ struct Stretch {
 
 // Where it begins along each of its axes; none where only a run knows.
 std::optional<Dims> starts_of(const Node& slice);
+
+// How many elements a pad puts before each of its axes, and then behind each; none where only a run
+// knows.
+std::optional<Dims> pads_of(const Node& pad);
 
 // None of what is no slice, has other steps than 1, takes part of several axes, all of each, or
 // what only a run knows.

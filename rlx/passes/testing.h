@@ -59,6 +59,14 @@ inline PassTarget gpu_target(int64_t max_binding_bytes = int64_t{1} << 27) {
   return target;
 }
 
+// A host whose products go on with tiles.
+inline PassTarget host_target() {
+  PassTarget target;
+  for (const char* op : {"matmul", "linear"})
+    target.traits.calls.push_back({.op = op, .reads_views = true, .finishes = true});
+  return target;
+}
+
 // The graph behind the pass, without what nobody reads.
 inline Graph after_pass(const Pass& pass, const Graph& graph,
                         const PassTarget& target = gpu_target()) {

@@ -89,6 +89,26 @@ TEST_P(Images, WhatDependsOnWeightsAloneRunsOnce) {
   expect_right(ramp({3, 3}, -2));
 }
 
+// Weights are not expanded, since they may be many.
+TEST_P(Images, WhatConstantsMakeRunsOnceAndMayBeLarger) {
+  constexpr int64_t kRows = 200;
+  const auto outer = [](Value a, Value b) { return sin(unsqueeze(a, {1}) * unsqueeze(b, {0})); };
+  for (const bool constant : {true, false}) {
+    Graph graph;
+    const Tensor column = ramp({kRows}, 0.01), row = ramp({64}, 0.1);
+    const Value table = constant ? outer(graph.constant(column), graph.constant(row))
+                                 : outer(graph.weight("a", column), graph.weight("b", row));
+    graph.output("y", graph.input("x", f32({kRows, 64})) + table);
+    const Program program =
+        compile(graph, {.device = device(), .disabled_passes = {"fold-constants"}});
+    const image::Image& image = detail::image_of(program);
+    EXPECT_EQ(!image.once.empty(), constant);
+    const TensorMap inputs{{"x", ramp({kRows, 64})}};
+    const Tensor want = evaluate(graph, inputs).outputs.at("y"), got = program.run(inputs).at("y");
+    for (int64_t i = 0; i < want.count(); ++i) ASSERT_NEAR(got.at(i), want.at(i), 1e-4) << i;
+  }
+}
+
 // A kernel of a device decodes in its load; the host's read what was made before.
 TEST_P(Images, AWeightOfBytesIsMadeFloatsOnceOnTheHost) {
   Graph graph;

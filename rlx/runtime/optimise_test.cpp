@@ -50,7 +50,7 @@ TEST(Optimise, APassCanBeDisabledByName) {
       return std::holds_alternative<image::Call>(step.what);
     });
   };
-  EXPECT_GT(calls({"fold-scales"}), calls({}));
+  EXPECT_GT(calls({"fold-scales", "scale-norms"}), calls({}));
 }
 
 TEST(Optimise, EachPassCanBeDisabled) {
