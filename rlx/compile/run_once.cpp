@@ -49,8 +49,8 @@ Growth growth_of(const image::Step& step, const image::Use& use, const image::Im
   return written.elements <= read.elements ? Growth::widens : Growth::enlarges;
 }
 
-// By step: does it read nothing but constants, and what steps made of these? No weight is expanded by
-// such a step.
+// By step: does it read nothing but constants, and what steps made of these? No weight is expanded
+// by such a step.
 std::vector<bool> steps_of_constants(const std::vector<image::Use>& uses,
                                      const image::Image& image) {
   std::vector<bool> is_constant;  // by value
@@ -89,8 +89,7 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
   for (size_t i = 0; i < steps.size(); ++i) {
     int64_t written = 0;
     const Growth growth = growth_of(steps[i].step, uses[i], image, bytes, &written);
-    const bool may_grow =
-        of_constants[i] || (growth == Growth::widens && image.traits.on_host());
+    const bool may_grow = of_constants[i] || (growth == Growth::widens && image.traits.on_host());
     if (growth != Growth::none) grown[i] = written;
     once[i] = may_run_once(steps[i]) && (growth == Growth::none || may_grow);
   }
@@ -121,8 +120,8 @@ std::vector<bool> steps_that_run_once(const FlatSteps& steps, const image::Image
   };
   leave_out_what_needs_a_run();
   // A kernel of a device widens what it loads. Those of the host read what is made before, if not
-  // once, in every run; masks and tables of positions are made of a few constants by many steps. They
-  // are kept as long as all of it together is little.
+  // once, in every run; masks and tables of positions are made of a few constants by many steps.
+  // They are kept as long as all of it together is little.
   constexpr int64_t kMostGrown = int64_t{64} << 20;
   int64_t kept = 0;
   for (size_t i = 0; i < steps.size(); ++i) {

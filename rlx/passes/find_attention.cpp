@@ -346,8 +346,8 @@ void add_groups(Rules& rules) {
                    }});
 }
 
-// Heads that PyTorch's layers put beside the batch: x [S, B, H * D] as [S, B * H, D], brought forward
-// for the scores and back behind them. Heads of their own are read where they lie.
+// Heads that PyTorch's layers put beside the batch: x [S, B, H * D] as [S, B * H, D], brought
+// forward for the scores and back behind them. Heads of their own are read where they lie.
 void add_heads(Rules& rules) {
   static const auto swaps_first = [](const Node& transpose) {
     return transpose.attrs.get<Ints>("order") == Ints{1, 0, 2};

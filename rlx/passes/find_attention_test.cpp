@@ -67,7 +67,8 @@ TEST(FindAttention, HeadsAreBroughtForwardAndBack) {
               v = heads("val", {0, 2, 1, 3});
   const Value y = matmul(softmax(matmul(q, k) * scalar(x, 0.5)), v);
   graph.output("y", reshape(transpose(y, {0, 2, 1, 3}), Dims{"b", "s", 12}));
-  const OpNames forward("matmul reshape transpose matmul reshape transpose matmul reshape transpose"),
+  const OpNames forward(
+      "matmul reshape transpose matmul reshape transpose matmul reshape transpose"),
       inside("matmul reshape matmul reshape matmul reshape attention reshape");
   OpNames found = forward;
   for (const char* name : {"attention", "transpose", "reshape"}) found.insert(name);
@@ -88,8 +89,8 @@ TEST(FindAttention, HeadsBesideTheBatchAreHeads) {
                 v = heads(graph.input("v", f32({"t", 2, 12})));
     Value scores = matmul(q * scalar(q, 0.5), transpose(k, {0, 2, 1}));
     if (mask != Mask::none)
-      scores = scores + graph.input("mask", f32(mask == Mask::shared ? Dims{5, "t"}
-                                                                     : Dims{6, 1, "t"}));
+      scores =
+          scores + graph.input("mask", f32(mask == Mask::shared ? Dims{5, "t"} : Dims{6, 1, "t"}));
     const Value y = transpose(matmul(softmax(scores), v), {1, 0, 2});
     graph.output("y", reshape(y, Dims{10, 12}));
     graph.symbol("t", 64, 1);

@@ -43,8 +43,8 @@ class Moving {
       if (goes_on(input, at, kDepth)) return std::nullopt;  // it is part of a call as it is
       if (found) continue;
       Seen here{i, {}, input};
-      for (int reader = at; is_moved(here.result.producer()) &&
-                            known_.is_inner(here.result.node, {reader});) {
+      for (int reader = at;
+           is_moved(here.result.producer()) && known_.is_inner(here.result.node, {reader});) {
         reader = here.result.node;
         here.views.push_back(reader);
         here.result = here.result.producer().inputs[0];
@@ -62,8 +62,8 @@ class Moving {
   Value operator()(const RewriteSite& site, const Seen& seen) const {
     Values inputs = site.inputs;
     for (size_t i = 0; i < inputs.size(); ++i)
-      inputs[i] = i == seen.operand ? site.moved(seen.result)
-                                    : turned_back(inputs[i], seen, site.moved);
+      inputs[i] =
+          i == seen.operand ? site.moved(seen.result) : turned_back(inputs[i], seen, site.moved);
     Value made = site.to.add(site.node.op, inputs, site.attrs, site.node.name);
     site.to.set_origin(made, site.node.origin);
     for (auto view = seen.views.rbegin(); view != seen.views.rend(); ++view) {

@@ -43,8 +43,8 @@ TEST(MoveViews, NumbersAndSymbolsAreNoObstacle) {
 
 TEST(MoveViews, WhatWouldBeCopiedStays) {
   Layer turned({10, 4});  // the other operand is no view in the product's shape
-  turned.graph.output("y", transpose(reshape(turned.y, {5, 2, 6}), {1, 0, 2}) +
-                               turned.input("r", {2, 5, 6}));
+  turned.graph.output(
+      "y", transpose(reshape(turned.y, {5, 2, 6}), {1, 0, 2}) + turned.input("r", {2, 5, 6}));
   EXPECT_EQ(groups_of(turned.graph), OpNames("matmul reshape transpose add"));
   Layer broadcast({10, 4});
   broadcast.graph.output("y", reshape(broadcast.y, {2, 5, 6}) + broadcast.input("r", {5, 6}));

@@ -180,8 +180,7 @@ Value Found::operand(const Pattern& pattern, size_t i) const {
 
 Values Found::operands(const Pattern& pattern, size_t first) const {
   Values found;
-  for (size_t i = first; i < node(pattern).inputs.size(); ++i)
-    found.push_back(operand(pattern, i));
+  for (size_t i = first; i < node(pattern).inputs.size(); ++i) found.push_back(operand(pattern, i));
   return found;
 }
 

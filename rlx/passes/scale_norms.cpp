@@ -1,6 +1,6 @@
-// A norm with statistics that are weights is x * scale + shift, per channel: both are computed once,
-// and what is left are ops on single elements, which groups take in. Norms beside products have been
-// folded into their weights before.
+// A norm with statistics that are weights is x * scale + shift, per channel: both are computed
+// once, and what is left are ops on single elements, which groups take in. Norms beside products
+// have been folded into their weights before.
 
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
@@ -17,18 +17,18 @@ int64_t run(Changing& graph, NearMisses* misses) {
     const Pattern x = any();
     const Pattern norm =
         op("batch_norm", {x, maybe(once()), maybe(once()), once(), once()}, is_f32);
-    return Rules{
-        {norm, [=](const Found& found) {
-           const Value mean = found.operand(norm, 3), gamma = found.operand(norm, 1),
-                       beta = found.operand(norm, 2);
-           Value scale = rsqrt(found.operand(norm, 4) +
-                               scalar(mean, found.node(norm).attrs.get<double>("epsilon")));
-           if (gamma) scale = scale * gamma;
-           const Value shift = beta ? beta - mean * scale : -(mean * scale);
-           Dims channels(found.type().shape.size() - 1, Dim(1));
-           channels[0] = mean.shape()[0];
-           return found[x] * reshape(scale, channels) + reshape(shift, channels);
-         }}};
+    return Rules{{norm, [=](const Found& found) {
+                    const Value mean = found.operand(norm, 3), gamma = found.operand(norm, 1),
+                                beta = found.operand(norm, 2);
+                    Value scale =
+                        rsqrt(found.operand(norm, 4) +
+                              scalar(mean, found.node(norm).attrs.get<double>("epsilon")));
+                    if (gamma) scale = scale * gamma;
+                    const Value shift = beta ? beta - mean * scale : -(mean * scale);
+                    Dims channels(found.type().shape.size() - 1, Dim(1));
+                    channels[0] = mean.shape()[0];
+                    return found[x] * reshape(scale, channels) + reshape(shift, channels);
+                  }}};
   }();
   return apply_rules(graph, rules, misses);
 }

@@ -29,8 +29,8 @@ TEST(ScaleNorms, WhatIsNarrowOrToldByARunStays) {
     return batch_norm(x, {}, {}, mean, variance);
   };
   const Tensor one = Tensor::of(DType::f16, {3}, {1, 2, 0.5});
-  narrow.output("y", norm(narrow.input("x", f16({2, 3})), narrow.weight("m", one),
-                          narrow.weight("v", one)));
+  narrow.output(
+      "y", norm(narrow.input("x", f16({2, 3})), narrow.weight("m", one), narrow.weight("v", one)));
   EXPECT_EQ(ops_after(scale_norms, narrow), OpNames("batch_norm"));
   const Value mean = told.input("m", f32({3}));
   told.output("y", norm(told.input("x", f32({2, 3})), mean, mean * mean));

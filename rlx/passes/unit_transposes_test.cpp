@@ -5,14 +5,14 @@ namespace rlx {
 namespace {
 
 std::string after(const Dims& shape, const Ints& order) {
-  const Graph made = after_pass(unit_transposes, graph_of(f32(shape), [&](Value x) {
-                                  return exp(transpose(x, order));
-                                }));
+  const Graph made = after_pass(
+      unit_transposes, graph_of(f32(shape), [&](Value x) { return exp(transpose(x, order)); }));
   std::string names;
   for (const Node& node : made.nodes())
     if (!is_source(node)) {
       names += node.op->name;
-      if (node.op->name == "transpose") names += "[" + joined(node.attrs.get<Ints>("order"), ", ") + "]";
+      if (node.op->name == "transpose")
+        names += "[" + joined(node.attrs.get<Ints>("order"), ", ") + "]";
       names += ' ';
     }
   return names;
