@@ -1,7 +1,7 @@
 // Heads that are brought back behind attention may stay inside: attention writes [B, S, H, D] as
 // well, and its operands are views in either order.
 
-#include "rlx/ops/ops_attention.h"
+#include "rlx/ops/ops_core.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/rules.h"
 

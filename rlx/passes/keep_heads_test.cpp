@@ -1,4 +1,3 @@
-#include "rlx/ops/ops_attention.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/testing.h"
 
@@ -25,8 +24,10 @@ output "y" %4
 TEST(KeepHeads, MasksAndSinksComeAlong) {
   Graph graph;
   const Value q = graph.input("q", f32({2, 3, 5, 4}));
-  const Value y = attention(q, q, q, graph.input("bias", f32({1, 1, 5, 5})), {.causal = true},
-                            graph.input("mask", boolean({5, 5})), graph.input("sink", f32({3})));
+  const Value y = graph.add(catalog().at("attention"),
+                            {q, q, q, graph.input("bias", f32({1, 1, 5, 5})),
+                             graph.input("mask", boolean({5, 5})), graph.input("sink", f32({3}))},
+                            {{"causal", true}});
   graph.output("y", transpose(y, {0, 2, 1, 3}));
   EXPECT_EQ(ops_after(keep_heads, graph), OpNames("transpose transpose transpose attention"));
 }
@@ -34,7 +35,8 @@ TEST(KeepHeads, MasksAndSinksComeAlong) {
 TEST(KeepHeads, AnotherOrderAndASecondReaderStay) {
   for (const bool twice : {true, false}) {
     Graph graph;
-    const Value q = graph.input("q", f32({2, 3, 3, 4})), y = attention(q, q, q);
+    const Value q = graph.input("q", f32({2, 3, 3, 4}));
+    const Value y = graph.add(catalog().at("attention"), {q, q, q});
     graph.output("y", transpose(y, twice ? Ints{0, 2, 1, 3} : Ints{0, 2, 3, 1}));
     if (twice) graph.output("z", exp(y));
     EXPECT_EQ(ops_after(keep_heads, graph),
