@@ -8,6 +8,7 @@
 #include "rlx/codegen/render.h"
 #include "rlx/codegen/workgroup.h"
 #include "rlx/compile/drop_unused.h"
+#include "rlx/compile/live_steps.h"
 #include "rlx/compile/run_once.h"
 #include "rlx/compile/share_places.h"
 #include "rlx/image/uses.h"
@@ -41,6 +42,7 @@ class Assembly {
     add_names();
     FlatSteps bind = flat_steps(lowered_.bind, lowered_, numbers_);
     FlatSteps run = flat_steps(lowered_.steps, lowered_, numbers_);
+    remove_steps(run, steps_without_readers(run, image_));
     add_checks();
     FlatSteps once = split_once(run);
     keep_on_host(once, run);

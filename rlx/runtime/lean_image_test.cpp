@@ -6,6 +6,7 @@
 
 #include "rlx/conformance/device_test.h"
 #include "rlx/image/uses.h"
+#include "rlx/ir/evaluate.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
@@ -70,6 +71,41 @@ TEST_P(LeanImages, EveryValueIsTouchedByAStepOrHasAName) {
     }
   for (size_t v = 0; v < touched.size(); ++v)
     EXPECT_TRUE(touched[v]) << image.values[v].name << " is there for nothing";
+}
+
+// The last states of a net are copied, and a top_k whose values alone are read gives indices, too.
+TEST_P(LeanImages, NoStepMakesWhatNobodyReads) {
+  Graph graph;
+  const Value x = graph.input("x", f32({5, 2, 3}));
+  const Value net = graph.add(catalog().at("lstm"), {x, graph.input("w", f32({1, 16, 3})),
+                                                     graph.input("r", f32({1, 16, 4}))});
+  graph.output("y", net);
+  graph.output("most", graph.add(catalog().at("top_k"), {x}, {{"k", int64_t{2}}}));
+  const Program program = compiled(graph);
+  const image::Image& image = detail::image_of(program);
+  std::vector<bool> read(image.values.size(), false);
+  for (const image::Output& output : image.outputs) read[size_t(output.value)] = true;
+  for (const image::Step& step : image.run)
+    for (const image::ValueId value : image::use_of(step, image.flag).reads)
+      read[size_t(value)] = true;
+  for (const image::Step& step : image.run) {
+    const std::vector<image::ValueId> made = image::use_of(step, image.flag).writes;
+    EXPECT_TRUE(made.empty() ||
+                std::any_of(made.begin(), made.end(),
+                            [&](image::ValueId value) { return read[size_t(value)]; }))
+        << image.values[size_t(made[0])].name;
+  }
+  TensorMap inputs;
+  for (const auto& [name, shape] :
+       std::map<std::string, Shape>{{"x", {5, 2, 3}}, {"w", {1, 16, 3}}, {"r", {1, 16, 4}}}) {
+    Tensor tensor(DType::f32, shape);
+    for (int64_t i = 0; i < tensor.count(); ++i) tensor.set(i, 0.1 * double(i % 7) - 0.3);
+    inputs[name] = tensor;
+  }
+  const TensorMap want = evaluate(graph, inputs).outputs, got = program.run(inputs);
+  for (const auto& [name, tensor] : want)
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      ASSERT_NEAR(got.at(name).at(i), tensor.at(i), 1e-5) << name << i;
 }
 
 const char* const kBranches =
