@@ -85,9 +85,11 @@ TEST_P(LeanImages, NoStepMakesWhatNobodyReads) {
   const image::Image& image = detail::image_of(program);
   std::vector<bool> read(image.values.size(), false);
   for (const image::Output& output : image.outputs) read[size_t(output.value)] = true;
-  for (const image::Step& step : image.run)
-    for (const image::ValueId value : image::use_of(step, image.flag).reads)
-      read[size_t(value)] = true;
+  for (const image::Step& step : image.run) {
+    const image::Use use = image::use_of(step, image.flag);
+    for (const auto* list : {&use.reads, &use.updates})
+      for (const image::ValueId value : *list) read[size_t(value)] = true;
+  }
   for (const image::Step& step : image.run) {
     const std::vector<image::ValueId> made = image::use_of(step, image.flag).writes;
     EXPECT_TRUE(made.empty() ||
