@@ -93,8 +93,8 @@ struct Dots<RestsOfTq1, Four, rows, columns> {
                               _mm512_unpackhi_epi32(first, second));
     };
     const __m512i two = pairs(whole[0], whole[1]), others = pairs(whole[2], whole[3]);
-    const __m512i four = _mm512_add_epi32(_mm512_unpacklo_epi64(two, others),
-                                          _mm512_unpackhi_epi64(two, others));
+    const __m512i four =
+        _mm512_add_epi32(_mm512_unpacklo_epi64(two, others), _mm512_unpackhi_epi64(two, others));
     uint16_t d[4];
     float steps[4], of_x[4];
 #pragma GCC unroll 4
