@@ -366,6 +366,16 @@ std::vector<OpCase> projection_cases() {
   };
 }
 
+// Expert e so many times, one after the other.
+CaseInput repeated_experts(std::initializer_list<int64_t> times) {
+  std::vector<int32_t> all;
+  int32_t expert = 0;
+  for (const int64_t count : times) all.insert(all.end(), static_cast<size_t>(count), expert++);
+  Tensor experts(DType::i32, {static_cast<int64_t>(all.size())});
+  std::copy(all.begin(), all.end(), experts.mutable_data<int32_t>().begin());
+  return given(experts);
+}
+
 std::vector<OpCase> grouped_cases() {
   const auto row = [](const CaseInput& x, const CaseInput& w, const CaseInput& expert,
                       const char* why, int64_t terms) {
@@ -377,6 +387,8 @@ std::vector<OpCase> grouped_cases() {
       row(normal(f32({65, 9})), normal(f32({5, 9, 257})), experts(65, 5), "a large one", 9),
       row(normal(f32({8, 5})), normal(f32({2, 5, 3})),
           given(Tensor::of(DType::i64, {8}, {0, 0, 0, 0, 1, 1, 1, 1})), "sorted by expert", 5),
+      row(normal(f32({70, 65})), normal(f32({3, 65, 33})), repeated_experts({31, 2, 37}),
+          "sorted, experts meet beside the edges of tiles", 65),
       row(normal(f32({1, 1})), normal(f32({1, 1, 1})), experts(1, 1), "one element", 1),
       row(normal(f32({0, 5})), normal(f32({2, 5, 3})), experts(0, 2), "no rows", 1),
       row(normal(f32({3, 0})), normal(f32({2, 0, 3})), experts(3, 2), "an empty sum", 1),

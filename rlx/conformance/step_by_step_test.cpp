@@ -143,6 +143,17 @@ TEST_P(StepByStep, ALongDeltaNetOfManyKeysIsTheSame) {
   const Layer layer = delta_layer(4096, 1, 256, 3);
   expect_same(run(layer, device(), {4096}, true), run(layer, device(), parts_of_4096(), true));
 }
+// Lengths that are no whole chunks, decays that leave nothing of a chunk's first steps, values that
+// are no whole block of columns.
+TEST_P(StepByStep, ADeltaNetOfOddSizesIsTheSame) {
+  for (const int64_t keys : {33, 131}) {
+    Layer layer = delta_layer(207, 2, keys, 137);
+    layer.along[3] = between(-20, 0, layer.along[3].shape());
+    const std::vector<double> whole = run(layer, device(), {207}, true);
+    expect_same(whole, run(layer, device(), std::vector<int64_t>(207, 1), true));
+    expect_same(whole, run(layer, device(), {5, 63, 64, 1, 65, 4, 5}, true));
+  }
+}
 TEST_P(StepByStep, ASelectiveScanIsTheSame) {
   expect_no_difference(scan_layer(), "selective_scan.variant");
 }

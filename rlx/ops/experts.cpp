@@ -15,6 +15,14 @@ namespace {
 
 Value normalised(Value weights) { return weights / sum(weights, {-1}, true); }
 
+// Weights that are all 0 stay 0, as in DeepSeek-V3, whose sum is 1e-20 more. f16 has no such
+// number.
+Value normalised_or_zero(Value weights) {
+  const Value wide = bytes_of(weights.dtype()) < 4 ? cast(weights, DType::f32) : weights;
+  const Value total = sum(wide, {-1}, true);
+  return cast(wide / (total + scalar(total, 1e-20)), weights.dtype());
+}
+
 void check_scores(const char* op, Value scores) {
   require(is_float(scores.dtype()) && rank(scores.type()) == 2, op, ": scores are ", scores.type(),
           ", they need to be floats [T, E]");
@@ -69,7 +77,7 @@ Gate group_limited_gate(Value scores, Value routing, const GroupLimits& limits) 
   const Value masked = reshape(where(open, grouped, low), Dims{tokens, all});
   const Value chosen = top_k(masked, limits.k, -1).indices;
   Value weights = gather_elements(scores, chosen, 1);
-  if (limits.normalise) weights = normalised(weights);
+  if (limits.normalise) weights = normalised_or_zero(weights);
   return {chosen, weights * scalar(weights, limits.scale)};
 }
 

@@ -47,6 +47,19 @@ TEST(GroupLimitedGate, RoutingScoresChooseAndScoresWeigh) {
   EXPECT_EQ(gate.weights, (std::vector<double>{0.125, 0.125}));
 }
 
+// Sigmoids of logits far below 0 are 0, in f16 sooner.
+TEST(GroupLimitedGate, WeightsThatAreAllZeroStayZero) {
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16}) {
+    const Chosen gate = chosen([&](Graph& graph) {
+      const Value scores = cast(row(graph, {0, 0, 0, 0}), dtype);
+      return group_limited_gate(scores, cast(row(graph, {1, 2, 3, 4}), dtype),
+                                {2, 1, 2, true, 2.5});
+    });
+    EXPECT_EQ(gate.indices, (std::vector<double>{3, 2}));
+    EXPECT_EQ(gate.weights, (std::vector<double>{0, 0}));
+  }
+}
+
 TEST(SoftmaxGate, WeightsOfTheChosenSumToOne) {
   const Chosen gate = chosen([](Graph& graph) {
     return softmax_gate(row(graph, {0, 5, 0, 5}), 2);

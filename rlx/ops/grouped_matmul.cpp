@@ -37,20 +37,37 @@ void reference(const ReferenceSite& site) {
   }
 }
 
-constexpr int64_t kRows = 4, kColumns = 4;  // per invocation
+constexpr int64_t kRows = 4, kColumns = 4;  // per invocation, of few rows
+constexpr int64_t kFewRows = 8, kTile = 32;
+enum Variant : int64_t { few_rows = 0, tiles = 1, as_counted = 2 };
 
+// Where only a run counts the rows, as of a prompt and then of each token, both kernels are there.
 Steps lower(const LowerSite& site) {
   const Dims& w = site.in(1).shape;
   const Dim rows = site.in(0).shape[0];
+  const int64_t usual = !rows.is_number()          ? as_counted
+                        : rows.number() > kFewRows ? tiles
+                                                   : few_rows;
+  const int64_t variant = site.choices.get("grouped_matmul.variant", usual);
   const int64_t lanes = site.traits.device_class == DeviceClass::software ? 8 : 64;
-  return Dispatch{
-      .kernel = kernel("grouped_matmul"),
+  const Alternative few{.guard = 1 - min(floor_div(rows, kFewRows + 1), 1),
+                        .source = kernel("grouped_matmul").source,
+                        .constants = {{"WORKGROUP", lanes}},
+                        .workgroups = ceil_div(rows, kRows) * ceil_div(w[2], kColumns * lanes)};
+  Dispatch dispatch{
+      .kernel = kernel("grouped_matmul_tile"),
       .operands = {site.read("x", 0), site.read("w", 1), site.read("expert", 2), site.write("y")},
-      .constants = {{"WORKGROUP", lanes}},
       .params = {{"m", rows}, {"experts", w[0]}, {"k", w[1]}, {"n", w[2]}},
-      .workgroups = ceil_div(rows, kRows) * ceil_div(w[2], kColumns * lanes),
+      .workgroups = ceil_div(rows, kTile) * ceil_div(w[2], kTile),
       .flags_errors = true,
   };
+  dispatch.kernel.name = site.node.op->name;
+  if (variant == as_counted) dispatch.alternatives.push_back(few);
+  if (variant != few_rows) return dispatch;
+  dispatch.kernel.source = few.source;
+  dispatch.constants = few.constants;
+  dispatch.workgroups = few.workgroups;
+  return dispatch;
 }
 
 // An expert's weights see the rows that went to it: the others are masked.
@@ -74,6 +91,7 @@ const OpDef& grouped_matmul_op() {
       .reference = reference,
       .lower = lower,
       .gradient = gradient,
+      .variants = {{"grouped_matmul.variant", 2}},
   };
   return op;
 }

@@ -37,7 +37,7 @@ fn main(ids: Ids, @builtin(local_invocation_index) lane: u32) {
       for (var r = 0u; r < 4u; r++) { sums[r] += load_x(rows[r] * params.k + k) * w; }
     }
   } else {
-    for (var r = 0u; r < 4u; r++) {
+    for (var r = 0u; r < min(params.m - first_row, 4u); r++) {
       for (var k = 0u; k < params.k; k++) {
         sums[r] += load_x(rows[r] * params.k + k) * weights(expert[r], k, near);
       }

@@ -16,8 +16,8 @@ Gate softmax_gate(Value logits, int64_t k, bool normalise = true);
 
 // A group of experts is as good as the sum of its two best routing scores: the best groups are
 // kept, and of their experts the best k. Weights are those of `scores` (sigmoids, usually),
-// normalised and scaled; `routing` is what is compared (the scores with a bias that balances
-// experts). Both are [T, E].
+// normalised (all of 0 stay 0) and scaled; `routing` is what is compared (the scores with a bias
+// that balances experts). Both are [T, E].
 struct GroupLimits {
   int64_t groups = 1, kept_groups = 1, k = 1;
   bool normalise = true;

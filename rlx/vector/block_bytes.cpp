@@ -8,6 +8,7 @@
 #include "rlx/vector/math.h"
 #include "rlx/vector/spread_integers.h"
 #include "rlx/vector/spread_super_blocks.h"
+#include "rlx/vector/ternary_rests.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace rlx::vector::HWY_NAMESPACE {
@@ -32,36 +33,42 @@ HWY_INLINE int exponent_above(float x) {
   return static_cast<int>(bits >> 23) - 126;
 }
 
-// Rounded to steps of a power of two, so that few-bit numbers stay what they are.
-bool take_unit(const float* x, int32_t* whole, float& step) {
-  constexpr int kBits = 22, kLeastExponent = -100;
+// Rounded to steps of a power of two, so that few-bit numbers stay what they are. `room` is 1 or a
+// little more: the whole numbers stay below 2 to the power of `bits` by that factor.
+bool take_unit(const float* x, int64_t count, int bits, float room, int32_t* whole, float& step) {
+  constexpr int kLeastExponent = -100;
   F highest = set(0.0F), difference = set(0.0F);
-  for (int64_t i = 0; i < kUnit; i += kLanes) {
+  for (int64_t i = 0; i < count; i += kLanes) {
     const F part = load(x + i);
     highest = max(highest, abs(part));
     difference = difference + (part - part);  // NaN where one is, or is infinite
   }
   if (sum(difference) != 0) return false;
   const float most = largest(highest);
-  const int exponent = most == 0 ? kBits : exponent_above(most);
+  const int exponent = most == 0 ? bits : exponent_above(most * room);
   if (exponent < kLeastExponent) return false;
-  step = power_of_two(exponent - kBits);
-  const F scale = set(power_of_two(kBits - exponent));
-  for (int64_t i = 0; i < kUnit; i += kLanes)
+  step = power_of_two(exponent - bits);
+  const F scale = set(power_of_two(bits - exponent));
+  for (int64_t i = 0; i < count; i += kLanes)
     store_integers(rounded(load(x + i) * scale).integer, whole + i);
   return true;
 }
 
 bool take_row(const float* x, int64_t inner, const BlockBytesFormat& format, WholeRow& to) {
-  if (inner % kUnit != 0) return false;
-  const int64_t groups = kUnit / format.group;  // of a unit
-  alignas(64) int32_t whole[256], ordered[kLanes];
+  // Three digits have numbers below 2^23 but for 2^15; 3 times one less another is below 4 times.
+  const int bits = format.less ? 21 : 22;
+  const float room = format.less ? 1.01F : 1.0F;
+  const int64_t unit = std::max(kUnit, format.group);
+  if (inner % unit != 0) return false;
+  const int64_t groups = unit / format.group;  // of a unit
+  alignas(64) int32_t whole[kNoElement + 1], ordered[kLanes];
+  whole[kNoElement] = 0;
   for (int64_t first = 0; first < inner; first += format.tile) {
     const int64_t count = std::min(format.tile, inner - first);
     if (count < format.tile) std::fill(whole, whole + format.tile, 0);
-    for (int64_t i = 0; i < count; i += kUnit) {
+    for (int64_t i = 0; i < count; i += unit) {
       float step;
-      if (!take_unit(x + first + i, whole + i, step)) return false;
+      if (!take_unit(x + first + i, unit, bits, room, whole + i, step)) return false;
       for (int64_t g = 0; g < groups; ++g) {
         int32_t total = 0;
         for (int64_t j = 0; j < format.group; ++j) total += whole[i + g * format.group + j];
@@ -71,13 +78,17 @@ bool take_row(const float* x, int64_t inner, const BlockBytesFormat& format, Who
       }
     }
     const I half = set_int(128), byte = set_int(255);
-    for (int64_t i = 0; i < format.tile; i += kLanes) {
+    const int64_t to_byte = first / format.tile * format.bytes;
+    for (int64_t i = 0; i < format.bytes; i += kLanes) {
       for (int64_t lane = 0; lane < kLanes; ++lane) ordered[lane] = whole[format.order[i + lane]];
+      if (format.less)
+        for (int64_t lane = 0; lane < kLanes; ++lane)
+          ordered[lane] = 3 * ordered[lane] - whole[format.less[i + lane]];
       const I all = load_integers(ordered), low = and_(all + half, byte) - half;
       const I rest = shift_right<8>(all - low), middle = and_(rest + half, byte) - half;
-      store_integers(low, to.digits[2] + first + i);
-      store_integers(middle, to.digits[1] + first + i);
-      store_integers(shift_right<8>(rest - middle), to.digits[0] + first + i);
+      store_integers(low, to.digits[2] + to_byte + i);
+      store_integers(middle, to.digits[1] + to_byte + i);
+      store_integers(shift_right<8>(rest - middle), to.digits[0] + to_byte + i);
     }
   }
   return true;
@@ -211,7 +222,12 @@ struct Dots {
                            kGroups = Block::kTile / Block::kGroup;
   const WholeRow* a;
   F sums[rows][columns];
-  FloatsOf<kGroups> lows[rows][columns];  // what is subtracted of the sums
+  FloatsOf<kGroups> lows[rows][columns] = {};  // what is subtracted of the sums
+
+  explicit Dots(const WholeRow* rows_of_a) : a(rows_of_a) {
+    for (auto& of_row : sums)
+      for (F& sum : of_row) sum = set(0.0F);
+  }
 
   // Whether a chain's sums of the highest digits have room for 16 bits more.
   static constexpr bool kOneSum =
@@ -287,9 +303,7 @@ template <class Block, class Four, int rows, int columns>
 void multiply_some(const BlockBytesProduct& p, int64_t first_row, int64_t column, int64_t apart) {
   constexpr int64_t kTileBytes =
       Block::kElements ? Block::kPieces * Block::kBytes : Block::kTile * Block::kBits / 8 + 32;
-  Dots<Block, Four, rows, columns> dots{p.a + first_row, {}, {}};
-  for (auto& sums : dots.sums)
-    for (F& sum : sums) sum = set(0.0F);
+  Dots<Block, Four, rows, columns> dots{p.a + first_row};
   Cursor<Block> cursor(p.b, column);
   Pieces<Block> pieces[columns];
   int64_t at = 0;
@@ -341,10 +355,10 @@ void multiply(const BlockBytesProduct& p, Range columns) {
 
 template <class Block>
 struct OrderOf {
-  uint8_t of[Block::kTile];
+  uint16_t of[Block::kTile];
   constexpr OrderOf() : of() {
     for (int64_t i = 0; i < Block::kTile; ++i)
-      of[i] = static_cast<uint8_t>(Block::place(i / kWidth, i % kWidth));
+      of[i] = static_cast<uint16_t>(Block::place(i / kWidth, i % kWidth));
   }
 };
 template <class Block>
@@ -360,12 +374,18 @@ template <class Block, class Four>
 constexpr NamedBytes bytes_of(std::string_view name, int64_t elements = 0) {
   return {name,
           elements,
-          {multiply<Block, Four>, Block::kGroup, Block::kTile, kOrder<Block>.of},
+          {multiply<Block, Four>, Block::kGroup, Block::kTile, Block::kTile, kOrder<Block>.of},
           Block::kBits};
 }
 
 template <class Four, int most_bits>
 BlockBytesFormat format(std::string_view name, const BlockShape& shape) {
+#if HWY_TARGET == HWY_AVX3
+  if constexpr (most_bits >= RestsOfTq1::kBits)
+    if (name == "tq1_0")
+      return {multiply<RestsOfTq1, Four>, RestsOfTq1::kGroup, RestsOfTq1::kTile,
+              RestsOrder::kBytes,         kRestsOrder.of,     kRestsOrder.less};
+#endif
   static constexpr NamedBytes kAll[] = {
       bytes_of<BytesQ4<false>, Four>("q4_0"),
       bytes_of<BytesQ4<true>, Four>("q4_1"),
@@ -431,11 +451,13 @@ namespace rlx::vector {
 namespace {
 constexpr int64_t kPadding = 256;  // elements of the longest tile
 int64_t padded(int64_t inner) { return (inner + 2 * kPadding) / kPadding * kPadding; }
+// Bytes of a digit: the most that a format has of 256 elements is 384.
+int64_t bytes_of_digit(int64_t inner) { return padded(inner) / 2 * 3; }
 constexpr int64_t kLine = 16;  // words of a line of the cache, which no vector of digits crosses
 int64_t groups_of(int64_t inner) { return padded(inner) / 16 + 32; }  // and vectors of groups
 }  // namespace
 
-int64_t WholeRow::words(int64_t inner) { return 3 * padded(inner) / 4 + kLine; }
+int64_t WholeRow::words(int64_t inner) { return 3 * bytes_of_digit(inner) / 4 + kLine; }
 int64_t WholeRow::floats(int64_t inner) { return 2 * groups_of(inner); }
 
 WholeRow::WholeRow(int32_t* words_of, float* floats_of, int64_t inner)
@@ -445,7 +467,7 @@ WholeRow::WholeRow(int32_t* words_of, float* floats_of, int64_t inner)
   const auto place = reinterpret_cast<uintptr_t>(words_of) / sizeof(int32_t) % kLine;
   int32_t* aligned = words_of + (kLine - static_cast<int64_t>(place)) % kLine;
   for (int i = 0; i < 3; ++i)
-    digits[i] = reinterpret_cast<int8_t*>(aligned + i * padded(inner) / 4);
+    digits[i] = reinterpret_cast<int8_t*>(aligned + i * bytes_of_digit(inner) / 4);
 }
 
 BlockBytesFunctions block_bytes(Isa isa, [[maybe_unused]] bool by_fours) {

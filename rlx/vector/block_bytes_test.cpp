@@ -131,6 +131,34 @@ TEST(VectorBlockBytes, DigitsThatNoEncoderWritesAreReadAsTheFormatSays) {
   }
 }
 
+// Just below a power of two, and neighbours of each digit of tq1_0 with the other sign: 3 times one
+// less the other is as large as can be.
+TEST(VectorBlockBytes, TheLargestNumbersFitTheirDigits) {
+  constexpr int64_t kColumns = 5;
+  for (const BlockFormat& format : block_formats())
+    for (const BlockBytesFunctions& way : ways()) {
+      const Case c(format, kColumns, format.elements < 256 ? 8 : 1);
+      const BlockBytesFormat spread = way.format(format.name, c.rows().shape);
+      if (!spread.multiply) continue;
+      for (const float largest : {0x1.fffffep-1F, 0x1.fep-1F, 1.0F}) {
+        std::vector<float> x(static_cast<size_t>(c.inner)), y(kColumns);
+        for (size_t k = 0; k < x.size(); ++k)
+          x[k] = (k < 160 ? k / 32 : k / 16) % 2 ? -largest : largest;
+        const Whole whole(way, spread, x, c.inner);
+        spread.multiply({c.rows(), whole.rows.data(), 1, y.data(), kColumns}, {0, kColumns});
+        for (int64_t j = 0; j < kColumns; ++j) {
+          double want = 0, magnitude = 0;
+          for (int64_t k = 0; k < c.inner; ++k) {
+            const double product = static_cast<double>(x[size_t(k)]) * c.w.at(j * c.inner + k);
+            want += product;
+            magnitude += std::abs(product);
+          }
+          ASSERT_NEAR(y[size_t(j)], want, 1e-6 * magnitude) << format.name << ' ' << largest;
+        }
+      }
+    }
+}
+
 TEST(VectorBlockBytes, WholeNumbersStayWhatTheyAre) {
   for (const BlockBytesFunctions& way : ways()) {
     const Case c(block_format("q4_0"), 1, 2);

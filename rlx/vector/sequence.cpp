@@ -105,12 +105,32 @@ void delta(const DeltaStep& s) {
     delta_columns<1>(s, first, s.columns - first < kLanes ? s.columns - first : kLanes);
 }
 
+void scale(float by, const float* from, int64_t count, float* to) {
+  const F factor = set(by);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) store(factor * load(from + i), to + i);
+  if (i < count) store_some(factor * load_some(from + i, count - i), to + i, count - i);
+}
+void add(const float* start, float by, const float* from, int64_t count, float* to) {
+  const F factor = set(by);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes)
+    store(mul_add(factor, load(from + i), load(start + i)), to + i);
+  if (i < count) {
+    const int64_t rest = count - i;
+    store_some(mul_add(factor, load_some(from + i, rest), load_some(start + i, rest)), to + i,
+               rest);
+  }
+}
+
 Sequence make() {
   return {.lanes = kLanes,
           .most_gradient_steps = kMostGradientSteps,
           .scan = scan,
           .scan_gradient = scan_gradient,
-          .delta = delta};
+          .delta = delta,
+          .scale = scale,
+          .add = add};
 }
 
 }  // namespace

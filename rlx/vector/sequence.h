@@ -39,6 +39,9 @@ struct Sequence {
   void (*scan)(const ScanSteps& steps, float* y);
   void (*scan_gradient)(const ScanGradient& steps);
   void (*delta)(const DeltaStep& step);
+  // to = by * from, and to = start + by * from; `to` may be one of them.
+  void (*scale)(float by, const float* from, int64_t count, float* to);
+  void (*add)(const float* start, float by, const float* from, int64_t count, float* to);
 };
 Sequence sequence(Isa isa);
 

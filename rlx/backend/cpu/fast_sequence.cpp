@@ -1,7 +1,5 @@
 #include "rlx/backend/cpu/fast_sequence.h"
 
-#include <cmath>
-
 namespace rlx::detail {
 namespace {
 
@@ -195,84 +193,6 @@ class ScanGradientKernel : public image::CallKernel {
   std::vector<float> scratch_;
 };
 
-// Columns of a head's state. What a step adds is added while the next one reads the state.
-class DeltaKernel : public image::CallKernel {
- public:
-  DeltaKernel(CpuEnginePtr engine, double scale) : engine_(std::move(engine)), scale_(scale) {}
-
-  bool run(image::CallSite& site) override {
-    if (!all_f32(site)) return false;
-    const Shape &q = site.in(0)->shape(), &v = site.in(2)->shape();
-    const int64_t batches = q[0], steps = q[1], heads = q[2], keys = q[3], values = v[3];
-    if (batches == 0 || steps == 0 || heads == 0 || keys == 0 || values == 0) return false;
-    const int64_t width = 4 * engine_->sequence.lanes, blocks = (values + width - 1) / width;
-    const int64_t tasks = batches * heads * blocks, each = 3 * width;
-    float* scratch = sized(scratch_, tasks * each);
-    const int64_t grain = std::max<int64_t>(1, CpuEngine::kGrain / (steps * keys * width));
-    engine_->team.run(tasks, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t task = begin; task < end; ++task) {
-        const int64_t first = task % blocks * width;
-        run_columns(site, task / blocks, first, std::min(width, values - first),
-                    scratch + task * each);
-      }
-    });
-    return true;
-  }
-
- private:
-  void run_columns(image::CallSite& site, int64_t batch_head, int64_t first, int64_t columns,
-                   float* scratch) const {
-    const Shape &shape = site.in(0)->shape(), &v_shape = site.in(2)->shape();
-    const int64_t steps = shape[1], heads = shape[2], keys = shape[3], values = v_shape[3],
-                  batch = batch_head / heads, head = batch_head % heads,
-                  width = 4 * engine_->sequence.lanes;
-    const float *q = elements(site, 0), *k = elements(site, 1), *v = elements(site, 2),
-                *g = elements(site, 3), *beta = elements(site, 4), *start = elements(site, 5);
-    float *adds = scratch, *by_key = adds + width, *by_query = by_key + width;
-    float* state = result(site, 1) + batch_head * keys * values + first;
-    for (int64_t n = 0; n < keys; ++n)
-      for (int64_t i = 0; i < columns; ++i)
-        state[n * values + i] =
-            start ? start[batch_head * keys * values + n * values + first + i] : 0;
-    std::fill_n(adds, columns, 0.0f);
-    const double given = scale_;
-    const auto scale =
-        static_cast<float>(given != 0 ? given : 1 / std::sqrt(static_cast<double>(keys)));
-    vector::DeltaStep step{.keys = keys,
-                           .columns = columns,
-                           .row = values,
-                           .decay = 1,
-                           .k_before = k + (batch * steps * heads + head) * keys,
-                           .adds = adds,
-                           .k = nullptr,
-                           .q = nullptr,
-                           .state = state,
-                           .by_key = by_key,
-                           .by_query = by_query};
-    for (int64_t t = 0; t < steps; ++t) {
-      const int64_t at = (batch * steps + t) * heads + head;
-      step.k = k + at * keys;
-      step.q = q + at * keys;
-      engine_->sequence.delta(step);
-      float both = 0;
-      for (int64_t n = 0; n < keys; ++n) both += step.k[n] * step.q[n];
-      const float decay = std::exp(g[at]), rate = beta[at];
-      float* o = result(site, 0) + at * values + first;
-      for (int64_t i = 0; i < columns; ++i) {
-        adds[i] = (v[at * values + first + i] - decay * by_key[i]) * rate;
-        o[i] = scale * (decay * by_query[i] + both * adds[i]);
-      }
-      step.decay = decay;
-      step.k_before = step.k;
-    }
-    engine_->sequence.delta(step);  // adds what the last step left
-  }
-
-  CpuEnginePtr engine_;
-  double scale_;
-  std::vector<float> scratch_;
-};
-
 }  // namespace
 
 std::unique_ptr<image::CallKernel> selective_scan_kernel(CpuEnginePtr engine) {
@@ -280,9 +200,6 @@ std::unique_ptr<image::CallKernel> selective_scan_kernel(CpuEnginePtr engine) {
 }
 std::unique_ptr<image::CallKernel> selective_scan_gradient_kernel(CpuEnginePtr engine) {
   return std::make_unique<ScanGradientKernel>(std::move(engine));
-}
-std::unique_ptr<image::CallKernel> gated_delta_net_kernel(CpuEnginePtr engine, double scale) {
-  return std::make_unique<DeltaKernel>(std::move(engine), scale);
 }
 
 }  // namespace rlx::detail

@@ -2,6 +2,7 @@
 
 #include "rlx/backend/cpu/fast_casts.h"
 #include "rlx/backend/cpu/fast_channels.h"
+#include "rlx/backend/cpu/fast_delta.h"
 #include "rlx/backend/cpu/fast_fill.h"
 #include "rlx/backend/cpu/fast_order.h"
 #include "rlx/backend/cpu/fast_pad.h"
