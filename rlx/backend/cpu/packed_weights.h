@@ -20,6 +20,7 @@ enum PackedKind : int64_t {
   kPackedTransposed,
   kPackedBytes,
   kPackedByteProduct,
+  kPackedByteWinograd,
   kPackedRecurrent,
   kPackedConvolution
 };
