@@ -50,7 +50,7 @@ void LargePages::make(void* part, size_t bytes, const void* end) {
 
 bool LargePages::keep_on(size_t pages, double microseconds) {
   // Half the time of usual pages; and now and then a thread has to wait for something else.
-  constexpr double kForEach = 400, kOnce = 12'000;
+  constexpr double kForEach = 300, kOnce = 5'000;
   made_ += pages;
   spent_ += microseconds;
   slow_ |= spent_ > kOnce + kForEach * static_cast<double>(made_);
