@@ -7,6 +7,7 @@
 #include "rlx/image/call.h"
 #include "rlx/vector/attention.h"
 #include "rlx/vector/byte_gemm.h"
+#include "rlx/vector/byte_winograd.h"
 #include "rlx/vector/copy.h"
 #include "rlx/vector/elementwise.h"
 #include "rlx/vector/gemm.h"
@@ -18,11 +19,19 @@
 namespace rlx::vector {
 namespace {
 
+// What a processor without 512 bits would take is timed beside what this one takes.
+std::vector<Isa> isas() {
+  if (best_isa() == Isa::avx512) return {Isa::avx512, Isa::avx2};
+  return {best_isa()};
+}
+
 void peak(const Contest& contest) {
-  const LimitFunctions limits = limit_functions(best_isa());
   volatile float keep = 0;
-  contest.compare("multiply-add peak", static_cast<double>(limits.flops_per_round) * 1e6, "GFLOP/s",
-                  {{"one thread", [&] { keep = limits.multiply_adds(1'000'000); }}});
+  for (const Isa isa : isas()) {
+    const LimitFunctions limits = limit_functions(isa);
+    contest.compare("multiply-add peak", static_cast<double>(limits.flops_per_round) * 1e6,
+                    "GFLOP/s", {{name_of(isa), [&] { keep = limits.multiply_adds(1'000'000); }}});
+  }
 }
 
 #ifdef RLX_ONEDNN
@@ -145,10 +154,10 @@ void byte_products(const Contest& contest) {
       std::vector<int32_t> sums;
     };
     std::vector<Packed> packs;
-    packs.reserve(2);
+    packs.reserve(3);
     std::vector<Contender> contenders;
-    const auto add = [&](bool by_fours) {
-      const ByteGemm code = byte_gemm(best_isa(), by_fours);
+    const auto add = [&](Isa isa, bool by_fours) {
+      const ByteGemm code = byte_gemm(isa, by_fours);
       Packed& packed = packs.emplace_back();
       packed.a.resize(static_cast<size_t>(m * code.words(k)) + 16);
       packed.b.resize(static_cast<size_t>(code.packed_words(k, n)) + 16);
@@ -166,15 +175,54 @@ void byte_products(const Contest& contest) {
                                 .a_zero = &zero,
                                 .c = c.data(),
                                 .c_row = n};
-      contenders.push_back({std::string(name_of(best_isa())) + (by_fours ? " by fours" : ""), [=] {
+      contenders.push_back({std::string(name_of(isa)) + (by_fours ? " by fours" : ""), [=] {
                               code.run(product, {0, m}, {0, code.panels(n)});
                             }});
     };
-    if (multiplies_bytes()) add(true);
-    add(false);
+    if (multiplies_bytes()) add(best_isa(), true);
+    for (const Isa isa : isas()) add(isa, false);
     contest.compare(
         "bytes " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k),
         2.0 * static_cast<double>(m * n * k), "GOP/s", contenders);
+  }
+}
+
+// By all products of pairs, and by Winograd's, which are counted as if they were all.
+void byte_convolutions(const Contest& contest) {
+  for (const auto& [channels, extent] :
+       {std::pair<int64_t, int64_t>{64, 56}, {128, 28}, {256, 14}, {512, 7}}) {
+    const std::string title =
+        "bytes 3x3 " + std::to_string(channels) + " at " + std::to_string(extent);
+    if (!contest.wants(title)) continue;
+    const Windows::Axis axis{extent, extent, 3, 1, 1, 1};
+    const std::vector<uint8_t> x(static_cast<size_t>(channels * extent * extent), 3);
+    const std::vector<int8_t> w(static_cast<size_t>(channels * channels * 9), 5);
+    const BytePicture picture = ByteWinogradCode::picture(
+        {x.data(), 1, channels, extent * channels, false, 0, channels, {axis, axis}});
+    std::vector<uint32_t> words(static_cast<size_t>(picture.words(2)));
+    take_pixels(picture, 2, {0, picture.rows()}, words.data());
+    struct Site {
+      std::vector<uint32_t> packed, scratch;
+    };
+    std::vector<Site> sites(isas().size());
+    std::vector<Contender> contenders;
+    for (size_t i = 0; i < sites.size(); ++i) {
+      const Isa isa = isas()[i];
+      const ByteWinogradCode code(isa, byte_gemm(isa, false));
+      Site& site = sites[i];
+      site.packed.resize(static_cast<size_t>(code.packed_words(channels, channels)));
+      code.pack(w.data(), channels, channels, {0, code.panels(channels)}, site.packed.data());
+      const ByteWinograd conv{channels, channels,          extent, extent, words.data(),
+                              0,        site.packed.data()};
+      const ByteWinogradBlocks blocks = code.blocks(conv, 1);
+      site.scratch.resize(static_cast<size_t>(blocks.scratch_size));
+      contenders.push_back({std::string(name_of(isa)) + " winograd", [=, &site] {
+                              for (int64_t b = 0; b < blocks.count(); ++b)
+                                code.run(conv, blocks, b, site.scratch.data());
+                            }});
+    }
+    contest.compare(title, 18.0 * static_cast<double>(channels * channels * extent * extent),
+                    "GOP/s", contenders);
   }
 }
 
@@ -342,6 +390,7 @@ int main(int argc, char** argv) {
   rows_of(contest, 128, 768);
   rows_of(contest, 4, 32000);
   byte_products(contest);
+  byte_convolutions(contest);
   products(contest, 1);
   products(contest, 2);
 }

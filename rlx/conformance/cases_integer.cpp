@@ -62,6 +62,8 @@ std::vector<OpCase> conv_integer_cases() {
       row({normal(i8({1, 5, 4, 4})), normal(i8({5, 1, 2, 2})), absent(), normal(i8({5}))},
           {{"groups", 5}, {"auto_pad", "same_lower"}}, "depthwise, only w's zero points"),
       row({normal(u8({0, 2, 5})), normal(i8({3, 2, 3}))}, {}, "an empty batch"),
+      row({bytes(DType::u8, {1, 33, 7, 6}), bytes(DType::i8, {18, 33, 3, 3}), normal(u8({}))},
+          {{"pads", Ints{1, 1, 1, 1}}}, "many channels in windows of 3 x 3"),
       row({normal(u8({"b", 2, "h"})), normal(i8({3, 2, 3})), normal(u8({}))},
           {{"strides", Ints{2}}}, "symbolic"),
   };

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 
+#include "rlx/base/large_pages.h"
 #include "rlx/base/shared.h"
 
 namespace rlx {
@@ -13,6 +14,7 @@ namespace rlx {
 class Storage {
  public:
   explicit Storage(size_t bytes);
+  Storage(size_t bytes, LargePages& pages);  // for what is written at once
   Storage(std::span<const std::byte> bytes, Keep keep_alive);
   ~Storage();
   Storage(const Storage&) = delete;

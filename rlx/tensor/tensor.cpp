@@ -60,6 +60,11 @@ Storage::Storage(size_t bytes) : version_(next_version()) {
     fail(ErrorKind::out_of_memory, "the host has no ", bytes, " bytes for a tensor");
   bytes_ = {own_, bytes};
 }
+Storage::Storage(size_t bytes, LargePages& pages) : Storage(bytes) {
+  if (bytes < 2 * kLargePage) return;
+  pages.ask(own_, bytes);
+  pages.make(own_, bytes, own_ + bytes);
+}
 Storage::Storage(std::span<const std::byte> bytes, Keep keep_alive)
     : bytes_(bytes), keep_alive_(std::move(keep_alive)), version_(next_version()), open_(true) {}
 Storage::~Storage() { std::free(own_); }

@@ -107,6 +107,33 @@ inline void pack_words(const ByteMatrix& b, int64_t panel, int64_t columns, int6
     }
 }
 
+// Rows that lie one behind the other, as many as are in a word: `kTogether` columns at a time, by
+// loops of which compilers make vectors. How many columns were taken.
+template <class Words, bool is_signed>
+int64_t pack_rows(const uint8_t* from, int64_t row, int64_t columns, uint32_t* to, int32_t* sums) {
+  constexpr int64_t kTogether = 16, bits = 32 / Words::in_word;
+  constexpr int shift = Words::in_word == 4 && !is_signed ? -128 : 0;
+  int64_t j = 0;
+  for (; j + kTogether <= columns; j += kTogether) {
+    uint32_t words[kTogether] = {};
+    int32_t sum[kTogether];
+    std::memcpy(sum, sums + j, sizeof sum);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < Words::in_word; ++i) {
+      uint8_t bytes[kTogether];
+      std::memcpy(bytes, from + i * row + j, sizeof bytes);
+      for (int64_t k = 0; k < kTogether; ++k) {
+        const int x = (is_signed ? static_cast<int8_t>(bytes[k]) : bytes[k]) + shift;
+        words[k] |= (static_cast<uint32_t>(x) << (32 - bits)) >> (32 - bits - i * bits);
+        sum[k] += x;
+      }
+    }
+    std::memcpy(to + j, words, sizeof words);
+    std::memcpy(sums + j, sum, sizeof sum);
+  }
+  return j;
+}
+
 template <class Words>
 void pack(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uint32_t* packed,
           int32_t* sums) {
@@ -134,14 +161,23 @@ void pack(const ByteMatrix& b, int64_t inner, int64_t columns, Range panels, uin
     };
     constexpr int64_t in_word = Words::in_word;
     int64_t k = 0;
-    for (; k + in_word <= inner; k += in_word)
-      for (int64_t j = 0; j < here; ++j)
+    for (; k + in_word <= inner; k += in_word) {
+      int64_t first = 0;
+      if (b.column == 1)
+        first = (b.is_signed ? pack_rows<Words, true>
+                             : pack_rows<Words, false>)(static_cast<const uint8_t*>(b.data) +
+                                                            k * b.row + p * kPanel,
+                                                        b.row, here,
+                                                        packed + (p * words + k / in_word) * kPanel,
+                                                        sum);
+      for (int64_t j = first; j < here; ++j)
 #pragma GCC unroll 4
         for (int64_t i = 0; i < in_word; ++i) {
           const int x = number(k + i, j);
           to[k * kPanel + j * in_word + i] = static_cast<T>(x);
           sum[j] += x;
         }
+    }
     for (int64_t i = 0; k + i < inner; ++i)  // of the last word
       for (int64_t j = 0; j < here; ++j) {
         const int x = number(k + i, j);

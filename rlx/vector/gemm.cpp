@@ -221,7 +221,12 @@ Blocks blocks_of(const BlockForm& form, int threads) {
   // Rows first where b is packed and each thread has enough of them to be worth reading it: what
   // has a row next finds it in its thread's cache. Else panels, each packed or read by one thread.
   constexpr int64_t kEnoughTiles = 8;
-  const bool by_rows = form.is_packed && wanted > 1 && tiles >= threads * kEnoughTiles;
+  // Weights that come from memory are read by one thread each, unless it has rows for all of them.
+  constexpr int64_t kLargeWeights = 1 << 20, kEnoughRows = 192;
+  const bool reads_once =
+      form.columns * form.inner > kLargeWeights && form.rows < threads * kEnoughRows;
+  const bool by_rows =
+      form.is_packed && wanted > 1 && tiles >= threads * kEnoughTiles && !reads_once;
   const int64_t parts = by_rows ? (wanted + threads - 1) / threads : wanted;
   blocks.panels = std::max<int64_t>(1, (panels + parts - 1) / parts);
   blocks.panel_blocks = panels == 0 ? 0 : (panels + blocks.panels - 1) / blocks.panels;

@@ -83,10 +83,10 @@ TEST(VectorGemm, EveryInstructionSetAndLayoutAgreesWithSumsOfDoubles) {
 TEST(VectorGemm, ThreadsHaveRowsOfTheirOwnWhereBIsPackedAndThereAreEnough) {
   const Gemm functions = gemm(best_isa());
   const float b = 0;
-  const auto blocks = [&](int64_t tiles, const float* packed) {
+  const auto blocks = [&](int64_t tiles, const float* packed, int64_t inner = 384) {
     return blocks_of({.rows = tiles * functions.tile_rows,
                       .columns = 8 * functions.panel_columns,
-                      .inner = 384,
+                      .inner = inner,
                       .packed_b = packed},
                      functions, 2);
   };
@@ -94,6 +94,10 @@ TEST(VectorGemm, ThreadsHaveRowsOfTheirOwnWhereBIsPackedAndThereAreEnough) {
   EXPECT_EQ(blocks(16, &b).rows, 8 * functions.tile_rows);
   EXPECT_EQ(blocks(15, &b).row_blocks, 1);
   EXPECT_EQ(blocks(16, nullptr).row_blocks, 1);
+  // Weights that no cache keeps until the next run are not read by all.
+  const int64_t large = (1 << 20) / (8 * functions.panel_columns) + 1;
+  EXPECT_EQ(blocks(16, &b, large).row_blocks, 1);
+  EXPECT_EQ(blocks(384 / functions.tile_rows, &b, large).row_blocks, 2);
 }
 
 struct Doubled {

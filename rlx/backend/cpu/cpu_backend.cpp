@@ -63,7 +63,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
         image_(*options_.image),
         traits_(traits),
         binding_(image_, *options_.implementations),
-        memory_(image_, read_anywhere(image_), engine_->team),
+        memory_(image_, read_anywhere(image_), engine_->team, engine_->packed->large_pages()),
         states_(image_, memory_),
         parts_(parts_of_once(image_, *options_.implementations)),
         once_results_(parts_.size()),

@@ -11,8 +11,8 @@ using image::Kind;
 using image::ValueId;
 
 CpuMemory::CpuMemory(const image::Image& image, const std::vector<bool>& anywhere,
-                     vector::Team& team)
-    : image_(image), values_(image.values.size()) {
+                     vector::Team& team, LargePages& pages)
+    : image_(image), pages_(pages), values_(image.values.size()) {
   for (size_t v = 0; v < values_.size(); ++v)
     if (const int32_t source = image.values[v].source; source >= 0)
       values_[v] = image.sources[size_t(source)];
@@ -107,7 +107,11 @@ Tensor CpuMemory::target(ValueId v, const image::Cells& cells) {
   for (size_t d = 0; d < shape.size(); ++d) shape[d] = cells.at(value.shape[d]);
   if (image_.values[size_t(value.place)].kind == Kind::state)
     return values_[size_t(value.place)].reshaped(std::move(shape));
-  const int slot = in_once_ ? -1 : plan_->slot_of[size_t(v)];
+  if (in_once_) {
+    const auto bytes = static_cast<size_t>(bytes_in(value.dtype, shape));
+    return {value.dtype, std::move(shape), std::make_shared<Storage>(bytes, pages_)};
+  }
+  const int slot = plan_->slot_of[size_t(v)];
   if (slot < 0) {
     if (is_late(v)) late_.spend(v, bytes_in(value.dtype, shape), image_);
     return {value.dtype, std::move(shape)};

@@ -16,7 +16,9 @@ class CpuMemory {
  public:
   // `anywhere`, by value: all steps of a run that read it do so at any address, where a file may
   // have it.
-  CpuMemory(const image::Image& image, const std::vector<bool>& anywhere, vector::Team& team);
+  // What steps make once lies in large pages.
+  CpuMemory(const image::Image& image, const std::vector<bool>& anywhere, vector::Team& team,
+            LargePages& pages);
 
   // Slots end to end in one allocation that only grows; true where it has grown.
   bool fit(std::shared_ptr<const MemoryPlan> plan);
@@ -47,6 +49,7 @@ class CpuMemory {
   }
 
   const image::Image& image_;
+  LargePages& pages_;
   std::shared_ptr<const MemoryPlan> plan_;
   std::vector<int64_t> offsets_;  // by slot
   Shared<Storage> arena_;

@@ -15,6 +15,7 @@
 #include "rlx/vector/blocks.h"
 #include "rlx/vector/byte_depthwise.h"
 #include "rlx/vector/byte_gemm.h"
+#include "rlx/vector/byte_winograd.h"
 #include "rlx/vector/bytes.h"
 #include "rlx/vector/conv.h"
 #include "rlx/vector/elementwise.h"
@@ -47,6 +48,7 @@ struct CpuEngine {
         blocks(vector::block_functions(isa)),
         block_bytes(vector::block_bytes(isa, vector::multiplies_bytes())),
         byte_gemm(vector::byte_gemm(isa)),
+        byte_winograd(isa, byte_gemm),
         byte_depthwise(vector::byte_depthwise(isa)),
         bytes(vector::bytes(isa)),
         fft(vector::fft(isa)),
@@ -71,6 +73,7 @@ struct CpuEngine {
   const vector::BlockFunctions blocks;
   const vector::BlockBytesFunctions block_bytes;
   const vector::ByteGemm byte_gemm;
+  const vector::ByteWinogradCode byte_winograd;
   const vector::RunByteDepthwise byte_depthwise;
   const vector::Bytes bytes;
   const vector::FftFunctions fft;

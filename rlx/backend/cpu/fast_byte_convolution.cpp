@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rlx/backend/cpu/byte_tiles.h"
+#include "rlx/backend/cpu/byte_winograds.h"
 #include "rlx/backend/cpu/convolution_window.h"
 #include "rlx/backend/cpu/fast_quantised.h"
 #include "rlx/backend/cpu/packed_of.h"
@@ -23,7 +24,8 @@ class ByteConvolutionKernel : public image::CallKernel {
         attrs_(attrs),
         keeps_w_(keeps_w),
         tile_(std::move(tile)),
-        scratch_(engine_->team.threads()) {}
+        scratch_(engine_->team.threads()),
+        winograd_(*engine_) {}
 
   bool run(image::CallSite& site) override {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
@@ -52,6 +54,8 @@ class ByteConvolutionKernel : public image::CallKernel {
       each.data += n * batch;
       if (depthwise)
         run_depthwise(each, y, n * places);
+      else if (by_winograd(picture, w_signed))
+        winograd_.run(*engine_, each, w.tensor, outputs_, {tile_.get(), y, n * places});
       else
         run_products(each, w, w_signed, y, n * places);
     }
@@ -101,6 +105,13 @@ class ByteConvolutionKernel : public image::CallKernel {
       w_zeros_[static_cast<size_t>(o / each * padded + o % each)] = zero;
       has_w_zeros_ |= zero != 0;
     }
+  }
+
+  // Its numbers are the same ones: the switch is for memory, of which it takes more.
+  bool by_winograd(const BytePicture& picture, bool w_signed) const {
+    const bool is_off = attrs_.has("winograd") && attrs_.get<int64_t>("winograd") == 0;
+    return !is_off && keeps_w_ && w_signed && groups_ == 1 && !has_w_zeros_ &&
+           engine_->byte_winograd.accepts(picture.windows, picture.channels, outputs_);
   }
 
   static int64_t grain(int64_t bytes) { return CpuEngine::kGrain * 4 / (bytes + 1) + 1; }
@@ -259,6 +270,7 @@ class ByteConvolutionKernel : public image::CallKernel {
   Taken taken_;
   vector::WindowPieces pieces_;
   PackedOf packed_;
+  ByteWinogradSteps winograd_;
 };
 
 }  // namespace

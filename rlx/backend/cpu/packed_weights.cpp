@@ -5,17 +5,16 @@
 #include <tuple>
 
 #include "rlx/base/error.h"
-#include "rlx/base/large_pages.h"
 
 namespace rlx::detail {
 
 struct PackedWeights::Piece {
-  Piece(size_t floats, bool large_pages) : size(floats) {
+  Piece(size_t floats, LargePages& pages) : size(floats) {
     const size_t bytes = size * sizeof(float);
     data = static_cast<float*>(::operator new(bytes, alignment(), std::nothrow));
     if (!data)
       fail(ErrorKind::out_of_memory, "the host has no ", bytes, " bytes for packed weights");
-    if (large_pages) ask_for_large_pages(data, bytes);
+    pages.ask(data, bytes);
   }
   ~Piece() { ::operator delete(data, alignment()); }
   Piece(const Piece&) = delete;
@@ -73,15 +72,13 @@ PackedPtr PackedWeights::allocate(int64_t floats) {
   const size_t size = (static_cast<size_t>(floats) + kLine - 1) / kLine * kLine;
   std::shared_ptr<Piece> piece = open_.lock();
   // As much again as there was, so that many weights have pages in common and few waste little.
-  // Large pages are not for all of a large model: where the system has to fetch them from its host,
-  // they take longer than they save in a first run.
-  constexpr size_t kMostInLargePages = size_t{1} << 24;
   if (!piece || piece->size - piece->used < size)
-    open_ = piece = std::make_shared<Piece>(std::max(size, std::clamp(placed_, kLeast, kMost)),
-                                            placed_ < kMostInLargePages);
+    open_ = piece =
+        std::make_shared<Piece>(std::max(size, std::clamp(placed_, kLeast, kMost)), pages_);
   placed_ += size;
   float* const data = piece->data + piece->used;
   piece->used += size;
+  pages_.make(data, size * sizeof(float), piece->data + piece->size);
   return {data, [piece = std::move(piece)](float*) {}};  // counted apart from its neighbours
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "rlx/base/large_pages.h"
 #include "rlx/tensor/tensor.h"
 
 namespace rlx::detail {
@@ -20,6 +21,7 @@ enum PackedKind : int64_t {
   kPackedTransposed,
   kPackedBytes,
   kPackedByteProduct,
+  kPackedByteWinograd,
   kPackedRecurrent,
   kPackedConvolution
 };
@@ -47,6 +49,7 @@ class PackedWeights {
     int64_t made = 0;  // so far, those that nobody holds any more among them
   };
   Size size() const;  // of those that programs hold
+  LargePages& large_pages() { return pages_; }
 
  private:
   struct Key {
@@ -72,6 +75,7 @@ class PackedWeights {
   size_t most_ = 64;           // entries before those that nobody holds are dropped
   std::weak_ptr<Piece> open_;  // the last piece
   size_t placed_ = 0;          // floats so far
+  LargePages pages_;
   int64_t made_ = 0;
 };
 
