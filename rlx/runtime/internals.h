@@ -35,6 +35,11 @@ Graph optimised(const Graph& graph, const CompileOptions& options, PassOptions p
 void prepare_compiled(const Device& device, const Image& image, const OpSet& ops,
                       int64_t memory_budget, Receive<Program> done);
 
+// What the calls of a run would hold with these values of symbols: those with bounds at their
+// bounds.
+image::Holdings holdings_of(const Device& device, const Image& image, const OpSet& ops,
+                            const SymbolValues& symbols);
+
 Image image_of(image::Image image);
 const image::Image& image_of(const Program& program);
 

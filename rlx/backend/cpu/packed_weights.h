@@ -2,13 +2,12 @@
 // the same weight in the same order share them, and they go with the last of these.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 
-#include "rlx/tensor/tensor.h"
+#include "rlx/image/call.h"
 
 namespace rlx::detail {
 
@@ -27,7 +26,7 @@ enum PackedKind : int64_t {
 class PackedWeights {
  public:
   // What decides the order, besides the weight itself: a kind of packing and its numbers.
-  using Order = std::array<int64_t, 8>;
+  using Order = image::Holdings::Order;
 
   // `held` is what the caller has, made of another weight or of none; it becomes the packed one.
   // make(to) writes all `floats`.
