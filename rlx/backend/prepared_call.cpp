@@ -174,8 +174,7 @@ void PreparedCall::hold_placed(image::Holdings& holdings, bool packs) {
     const bool finishes = call_->tile.empty() || each.finishes;
     if (!finishes) {
       site.inputs.resize(size_t(call_->tile.own_inputs));
-      const Shape shape = site.stored.empty() ? site.results[0].shape() : site.stored[0].shape;
-      site.results = {Tensor(call_->tile.code[0].dtype, shape)};
+      site.results = {Tensor(call_->tile.code[0].dtype, site.shape_of(0))};
     }
     if (!finishes || !each.stores) site.stored.clear();
     bool copies = false;
@@ -249,7 +248,7 @@ bool PreparedCall::run_aside(Kernel& kernel) {
   own.symbols = site_.symbols;
   own.results.resize(finishes ? site_.results.size() : 1);
   for (size_t r = 0; r < own.results.size(); ++r) {
-    const Shape& shape = site_.stored.empty() ? site_.results[r].shape() : site_.stored[r].shape;
+    const Shape& shape = site_.shape_of(r);
     const DType dtype = finishes ? site_.results[r].dtype() : call_->tile.code[0].dtype;
     if (own.results[r].shape() != shape || own.results[r].dtype() != dtype)
       own.results[r] = Tensor(dtype, shape);

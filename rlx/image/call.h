@@ -40,6 +40,10 @@ struct CallSite {
   std::vector<Stored> stored = {};
   SymbolValues symbols;  // that attributes mention
 
+  // As the op has it, however its elements lie.
+  const Shape& shape_of(size_t result) const {
+    return stored.empty() ? results[result].shape() : stored[result].shape;
+  }
   const Tensor* in(size_t i) const {
     return i < inputs.size() && inputs[i].present ? &inputs[i].tensor : nullptr;
   }

@@ -30,7 +30,7 @@ class ByteConvolutionKernel : public image::CallKernel {
     Tensor& result = site.results[0];
     if (!takes(site)) return false;
     if (result.count() == 0) return true;
-    const Shape& shape = shape_of(site);
+    const Shape& shape = site.shape_of(0);
     groups_ = window_->groups;
     outputs_ = shape[1];
     const BytePicture picture = picture_of(site, shape);
@@ -58,8 +58,8 @@ class ByteConvolutionKernel : public image::CallKernel {
     if (!takes(site)) return false;
     if (site.results[0].count() == 0) return true;
     groups_ = window_->groups;
-    outputs_ = shape_of(site)[1];
-    const BytePicture picture = picture_of(site, shape_of(site));
+    outputs_ = site.shape_of(0)[1];
+    const BytePicture picture = picture_of(site, site.shape_of(0));
     if (!computes(site, picture)) return false;
     if (keeps_w_ && !is_depthwise(picture))
       holdings.pack(1, order_of(picture), 4 * groups_ * (words_of(picture) + columns()));
@@ -67,15 +67,12 @@ class ByteConvolutionKernel : public image::CallKernel {
   }
   void pack(const image::CallSite& site) override {
     if (!keeps_w_ || site.results[0].count() == 0) return;
-    const BytePicture picture = picture_of(site, shape_of(site));
+    const BytePicture picture = picture_of(site, site.shape_of(0));
     const Argument& w = site.inputs[1];
     if (!is_depthwise(picture)) weights_of(picture, w, w.tensor.dtype() == DType::i8);
   }
 
  private:
-  static const Shape& shape_of(const image::CallSite& site) {
-    return site.stored.empty() ? site.results[0].shape() : site.stored[0].shape;
-  }
   bool takes(const image::CallSite& site) {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
     const size_t axes = x.shape.size() - 2;

@@ -22,6 +22,13 @@ bool lies_channels_last(const image::CallSite& site, const Picture& result) {
   return !site.stored.empty() || result.channels() == 1 || result.height() * result.width() == 1;
 }
 
+bool has_our_types(const image::CallSite& site, bool has_bias) {
+  const Argument &x = site.inputs[0], &w = site.inputs[1];
+  const Argument* bias = has_bias ? &site.inputs[2] : nullptr;
+  return is_f32(x) && is_f32_or_half(w) && !w.is_view && site.results[0].dtype() == DType::f32 &&
+         (!bias || (is_f32(*bias) && !bias->is_view));
+}
+
 vector::Windows windows_of(const ConvolutionWindow& window, const Picture& x, const Shape& w,
                            const Picture& y) {
   vector::Windows made;
@@ -111,18 +118,11 @@ class PictureConvolution : public image::CallKernel {
   }
 
  private:
-  static const Shape& shape_of(const image::CallSite& site) {
-    return site.stored.empty() ? site.results[0].shape() : site.stored[0].shape;
-  }
   bool takes(const image::CallSite& site) {
-    const Argument &x = site.inputs[0], &w = site.inputs[1];
-    const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
-    const size_t axes = x.shape.size() - 2;
-    if (x.shape.size() < 3 || axes > 2 || !is_f32(x) || !is_f32_or_half(w) || w.is_view ||
-        site.results[0].dtype() != DType::f32 || (bias && (!is_f32(*bias) || bias->is_view)))
-      return false;
+    if (!has_our_types(site, options_.has_bias)) return false;
+    const size_t axes = site.inputs[0].shape.size() - 2;  // one or two
     if (!window_) window_ = window_of(attrs_, axes);
-    const Picture to{shape_of(site)};
+    const Picture to{site.shape_of(0)};
     // Without strides of its own a result must be of single places.
     return window_ && !window_->transposed &&
            (!site.stored.empty() || to.height() * to.width() == 1);
@@ -134,7 +134,7 @@ class PictureConvolution : public image::CallKernel {
   // Where things lie is left out.
   vector::Conv conv_of(const image::CallSite& site) const {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
-    const Picture from{x.shape}, to{shape_of(site)};
+    const Picture from{x.shape}, to{site.shape_of(0)};
     const size_t axes = x.shape.size() - 2;
     const Steps steps(x);
     return {.size = {.batch = x.shape[0],
@@ -214,7 +214,7 @@ class PictureTransposed : public image::CallKernel {
     if (!takes(site) || (tile_ && !tile_->place(site, 1))) return false;
     if (result.count() == 0) return true;
     if (!computes(site)) return false;
-    const Picture from{x.shape}, to{shape_of(site)};
+    const Picture from{x.shape}, to{site.shape_of(0)};
     const Steps steps(x);
     const TileProgram::Start start =
         bias ? TileProgram::Start{floats_of(*bias), 0} : TileProgram::Start{};
@@ -254,7 +254,7 @@ class PictureTransposed : public image::CallKernel {
 
   bool hold(const image::CallSite& site, image::Holdings& holdings) override {
     if (!takes(site)) return false;
-    const int64_t inputs = site.inputs[0].shape[1], outputs = shape_of(site)[1];
+    const int64_t inputs = site.inputs[0].shape[1], outputs = site.shape_of(0)[1];
     const Shape& w = site.inputs[1].shape;
     if (site.results[0].count() == 0) return true;
     if (!computes(site)) return false;
@@ -265,22 +265,16 @@ class PictureTransposed : public image::CallKernel {
   }
   void pack(const image::CallSite& site) override {
     if (options_.keeps_weights && site.results[0].count() > 0)
-      packed(site.inputs[1], site.inputs[0].shape[1], shape_of(site)[1]);
+      packed(site.inputs[1], site.inputs[0].shape[1], site.shape_of(0)[1]);
   }
 
  private:
-  static const Shape& shape_of(const image::CallSite& site) {
-    return site.stored.empty() ? site.results[0].shape() : site.stored[0].shape;
-  }
   bool takes(const image::CallSite& site) {
-    const Argument &x = site.inputs[0], &w = site.inputs[1];
-    const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
-    if (x.shape.size() != 4 || !is_f32(x) || !is_f32_or_half(w) || w.is_view ||
-        site.results[0].dtype() != DType::f32 || (bias && (!is_f32(*bias) || bias->is_view)))
-      return false;
+    if (!has_our_types(site, options_.has_bias)) return false;
     if (!window_) window_ = window_of(attrs_, 2);
-    const Picture from{x.shape}, to{shape_of(site)};
-    return window_ && lies_channels_last(site, to) && is_apart(w.shape, from, to);
+    const Shape& w = site.inputs[1].shape;
+    const Picture from{site.inputs[0].shape}, to{site.shape_of(0)};
+    return window_ && lies_channels_last(site, to) && is_apart(w, from, to);
   }
   static bool computes(const image::CallSite& site) {
     const Argument& x = site.inputs[0];

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rlx/backend/cpu/packed_of.h"
+
 namespace rlx::detail {
 namespace {
 
@@ -198,30 +200,22 @@ class ProductKernel : public image::CallKernel {
   }
 
   const float* packed(const Argument& b, const vector::Product& product) {
-    const Tensor::Mark mark = b.tensor.mark();
-    const vector::Gemm& gemm = engine_->gemm;
-    const PackedWeights::Order order = order_of(b, product);
-    if (packed_ && mark == mark_ && order == order_) return packed_.get();
-    mark_ = {};
-    engine_->packed->get(b.tensor, order, packed_size(product), packed_, [&](float* to) {
+    const auto make = [&](float* to) {
+      const vector::Gemm& gemm = engine_->gemm;
       const Tensor tensor = as_f32(b.tensor, *engine_);
       vector::Matrix from = product.b;
       from.data = floats_in(tensor, b);
       engine_->team.run(gemm.panels(product.columns), 4, [&](int64_t begin, int64_t end) {
         gemm.pack(from, product.inner, product.columns, {begin, end}, to);
       });
-    });
-    mark_ = mark;
-    order_ = order;
-    return packed_.get();
+    };
+    return packed_.get(*engine_, b.tensor, true, order_of(b, product), packed_size(product), make);
   }
 
   CpuEnginePtr engine_;
   ProductOptions options_;
   std::unique_ptr<TileProgram> tile_;
-  PackedPtr packed_;  // of b, when it had this mark, in this order
-  Tensor::Mark mark_;
-  PackedWeights::Order order_ = {};
+  PackedOf packed_;
   Tensor copied_;
   Tensor::Mark copied_mark_;
 };
