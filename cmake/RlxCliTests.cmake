@@ -7,6 +7,14 @@ add_test(NAME cli.program
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.program PROPERTIES LABELS cli TIMEOUT 900)
 
+# What runs an image links neither the compiler nor its passes.
+add_executable(rlx_run_image ${PROJECT_SOURCE_DIR}/tests/wasm/run_image.cpp)
+target_link_libraries(rlx_run_image PRIVATE rlx_runtime rlx_ops rlx_import)
+add_test(NAME cli.run-image
+  COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/run-image.sh $<TARGET_FILE:rlx> ${PROJECT_BINARY_DIR}/run-image
+          $<TARGET_FILE:rlx_run_image>)
+set_tests_properties(cli.run-image PROPERTIES LABELS cli TIMEOUT 300)
+
 add_test(NAME cli.bench
   COMMAND ${PROJECT_SOURCE_DIR}/tests/cli/bench.sh $<TARGET_FILE:rlx> ${PROJECT_SOURCE_DIR})
 set_tests_properties(cli.bench PROPERTIES LABELS cli TIMEOUT 300)

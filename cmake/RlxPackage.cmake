@@ -2,8 +2,9 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# A program links the runtime; all else comes with it. Conformance is for the tests and the program.
-add_library(rlx::rlx ALIAS rlx_runtime)
+# A program links the facade; all else comes with it. One that only runs images links rlx::runtime and
+# rlx::ops. Conformance is for the tests and the program.
+add_library(rlx::rlx ALIAS rlx_facade)
 target_compile_features(rlx_base PUBLIC cxx_std_20)
 get_property(libraries GLOBAL PROPERTY RLX_LIBRARIES)
 list(REMOVE_ITEM libraries rlx_conformance)
@@ -11,7 +12,7 @@ foreach(library IN LISTS libraries)
   string(REGEX REPLACE "^rlx_" "" name ${library})
   set_target_properties(${library} PROPERTIES EXPORT_NAME ${name})
 endforeach()
-set_target_properties(rlx_runtime PROPERTIES EXPORT_NAME rlx)
+set_target_properties(rlx_facade PROPERTIES EXPORT_NAME rlx)
 
 install(TARGETS rlx)
 install(FILES examples/encoder.rlx examples/encoder.safetensors  # what `rlx demo` runs

@@ -67,6 +67,16 @@ TEST(Architecture, FoldersIncludeOnlyWhatTheirCMakeLineAllows) {
   }
 }
 
+// So that a program that runs images links none.
+TEST(Architecture, WhatRunsAnImageKnowsNoCompiler) {
+  const auto allowed = allowed_includes();
+  for (const char* folder :
+       {"runtime", "backend", "backend/cpu", "backend/webgpu", "plan", "image"})
+    for (const char* compiler : {"compile", "passes", "codegen", "autodiff", "import", "ops"})
+      EXPECT_EQ(allowed.at(folder).count(compiler), 0u) << folder << " may include " << compiler;
+  EXPECT_EQ(allowed.at("facade").count("compile"), 1u);
+}
+
 TEST(Architecture, OnlyOpsAndOneTablePerBackendNameAnOp) {
   // The sources belong to the IR; min, max and mod are also functions of dimensions.
   const std::set<std::string> structure{"input", "weight", "constant", "state",
@@ -78,7 +88,8 @@ TEST(Architecture, OnlyOpsAndOneTablePerBackendNameAnOp) {
                       name = fs::relative(file, kSource / "rlx").generic_string();
     const bool engine = folder == "ir" || folder == "image" || folder == "lower" ||
                         folder == "codegen" || folder == "compile" || folder == "plan" ||
-                        folder.rfind("backend", 0) == 0 || folder == "runtime";
+                        folder.rfind("backend", 0) == 0 || folder == "runtime" ||
+                        folder == "facade";
     if (!engine || tables.count(name)) continue;
     const std::string content = read(file);
     for (const OpRef& op : catalog().all()) {

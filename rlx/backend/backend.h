@@ -67,6 +67,12 @@ class Backend {
   virtual const DeviceTraits& traits() const = 0;
   // Compiles what must be compiled and computes what is computed once.
   virtual void prepare_async(PrepareOptions options, Receive<ExecutablePtr> done) = 0;
+  // What the calls of a run would hold in its memory, as far as the cells tell their extents.
+  virtual image::Holdings holdings(const image::Image& /*image*/,
+                                   const image::Implementations& /*implementations*/,
+                                   const image::Cells& /*cells*/) const {
+    return {};
+  }
   // Lets callbacks arrive until `done` is true. Not in a browser, which calls back by itself.
   virtual void wait_until(const std::function<bool()>& done) = 0;
   virtual void wait() = 0;  // the same, until nothing is under way

@@ -67,16 +67,22 @@ Held held_bytes(const Image& image, const MemoryPlan& plan) {
 
 }  // namespace
 
-int64_t check_budget(const Image& image, const MemoryPlan& plan, int64_t budget) {
+int64_t check_budget(const Image& image, const MemoryPlan& plan, int64_t budget,
+                     const HeldByCalls& held_by_calls) {
   if (budget == 0) return INT64_MAX;
   const Held held = held_bytes(image, plan);
-  const int64_t total =
-      sum_of(sum_of(held.weights, held.states), sum_of(held.inputs, plan.peak_bytes));
-  if (total > budget)
-    fail(ErrorKind::limit, "run: needs ", total, " bytes (", held.weights, " of weights, ",
-         held.states, " of state, ", held.inputs, " of inputs, ", plan.peak_bytes,
-         " of other values); the budget is ", budget);
-  return budget - total;
+  const auto& [packed, widened] = held_by_calls;
+  int64_t total = 0;
+  for (const int64_t bytes :
+       {held.weights, packed, widened, held.states, held.inputs, plan.peak_bytes})
+    total = sum_of(total, bytes);
+  if (total <= budget) return budget - total;
+  std::string by_calls;
+  if (packed > 0) by_calls += text(packed, " of packed weights, ");
+  if (widened > 0) by_calls += text(widened, " of narrower floats as f32, ");
+  fail(ErrorKind::limit, "run: needs ", total, " bytes (", held.weights, " of weights, ", by_calls,
+       held.states, " of state, ", held.inputs, " of inputs, ", plan.peak_bytes,
+       " of other values); the budget is ", budget);
 }
 
 void report_plan(const Image& image, const MemoryPlan& plan, RunReport& report) {

@@ -32,9 +32,14 @@ class Plans {
   std::vector<int64_t> key_;
 };
 
+// What a run takes beside its plan: of calls, that hold things of their own.
+struct HeldByCalls {
+  int64_t packed = 0, widened = 0;
+};
 // An Error when a plan takes more than the budget, with the numbers. What is left of it, for values
 // whose extents the run tells on its way.
-int64_t check_budget(const image::Image& image, const MemoryPlan& plan, int64_t budget);
+int64_t check_budget(const image::Image& image, const MemoryPlan& plan, int64_t budget,
+                     const HeldByCalls& held_by_calls = {});
 
 // What a plan takes, for the report of a run.
 void report_plan(const image::Image& image, const MemoryPlan& plan, RunReport& report);

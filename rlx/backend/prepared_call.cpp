@@ -143,6 +143,52 @@ void PreparedCall::forget() {
   aside_->rest_site = {};
 }
 
+bool PreparedCall::is_known(const Cells& cells) const {
+  const auto is_known = [&](const Operand& operand) {
+    return operand.value < 0 || (cells.known(operand.shape) && cells.known(operand.strides) &&
+                                 (operand.offset == image::kNone || cells.known(operand.offset)) &&
+                                 cells.known(image_->values[size_t(operand.value)].shape));
+  };
+  return std::all_of(call_->inputs.begin(), call_->inputs.end(), is_known) &&
+         std::all_of(call_->stored.begin(), call_->stored.end(), is_known) &&
+         std::all_of(call_->results.begin(), call_->results.end(), [&](image::ValueId result) {
+           return cells.known(image_->values[size_t(result)].shape);
+         });
+}
+
+void PreparedCall::hold(const Cells& cells, const Find& value, const Find& target,
+                        image::Holdings& holdings, bool packs) {
+  if (!is_known(cells)) return;
+  try {
+    place(cells, value, target);
+    hold_placed(holdings, packs);
+  } catch (const Error&) {  // a run will say what is wrong
+  }
+  forget();
+}
+
+void PreparedCall::hold_placed(image::Holdings& holdings, bool packs) {
+  holdings.begin(*call_);
+  for (Kernel& each : kernels_) {
+    CallSite site = site_;
+    const bool finishes = call_->tile.empty() || each.finishes;
+    if (!finishes) {
+      site.inputs.resize(size_t(call_->tile.own_inputs));
+      site.results = {Tensor(call_->tile.code[0].dtype, site.shape_of(0))};
+    }
+    if (!finishes || !each.stores) site.stored.clear();
+    bool copies = false;
+    for (Argument& argument : site.inputs) {
+      if (each.reads_views || !argument.present || !argument.is_view) continue;
+      argument = {Tensor(argument.tensor.dtype(), argument.shape), true, false, argument.shape};
+      copies = true;
+    }
+    if (!each.kernel->hold(site, holdings)) continue;
+    if (packs && !copies) each.kernel->pack(site);
+    return;
+  }
+}
+
 // Only the first implementation of an op copes with operands at odd addresses of a file: the others
 // read whole elements.
 void PreparedCall::align_inputs() {
@@ -202,7 +248,7 @@ bool PreparedCall::run_aside(Kernel& kernel) {
   own.symbols = site_.symbols;
   own.results.resize(finishes ? site_.results.size() : 1);
   for (size_t r = 0; r < own.results.size(); ++r) {
-    const Shape& shape = site_.stored.empty() ? site_.results[r].shape() : site_.stored[r].shape;
+    const Shape& shape = site_.shape_of(r);
     const DType dtype = finishes ? site_.results[r].dtype() : call_->tile.code[0].dtype;
     if (own.results[r].shape() != shape || own.results[r].dtype() != dtype)
       own.results[r] = Tensor(dtype, shape);

@@ -24,6 +24,11 @@ class PreparedCall {
   // to be written (f32[0] of its dtype where only the call can tell its extents).
   using Find = std::function<Tensor(image::ValueId)>;
   void place(const image::Cells& cells, const Find& value, const Find& target);
+  // What a run under this binding will make it hold, and nothing where extents are not known or do
+  // not fit: then only a run can tell. `packs` makes what it holds of weights. To be placed again
+  // before it runs; no elements but those of weights are looked at.
+  void hold(const image::Cells& cells, const Find& value, const Find& target,
+            image::Holdings& holdings, bool packs);
   // Runs the first implementation that does not refuse. Errors name the node.
   void run();
   // Lets go of the operands and results: to be placed again before it runs.
@@ -53,6 +58,8 @@ class PreparedCall {
   void copy_views();
   void align_inputs();
   void put_views_back();
+  bool is_known(const image::Cells& cells) const;
+  void hold_placed(image::Holdings& holdings, bool packs);
   bool run_kernel(Kernel& kernel);
   bool run_aside(Kernel& kernel);
   const image::Image* image_ = nullptr;

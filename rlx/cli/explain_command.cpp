@@ -9,6 +9,7 @@
 #include "rlx/cli/pages.h"
 #include "rlx/cli/table.h"
 #include "rlx/compile/build_image.h"
+#include "rlx/facade/optimised.h"
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/passes/match.h"

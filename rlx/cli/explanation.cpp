@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/compile/build_image.h"
+#include "rlx/facade/optimised.h"
 #include "rlx/image/uses.h"
 #include "rlx/passes/match.h"
 #include "rlx/runtime/internals.h"

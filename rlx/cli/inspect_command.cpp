@@ -81,6 +81,10 @@ void print_memory(const Inspection& found, bool slots, Context& context) {
               << bytes_text(found.plan.peak_bytes) << " at the peak, of which "
               << bytes_text(found.plan.live_bytes) << " are alive at once; weights and constants "
               << bytes_text(found.device_weight_bytes);
+  if (found.packed_bytes > 0)
+    context.out << ", packed for calls " << bytes_text(found.packed_bytes);
+  if (found.widened_bytes > 0)
+    context.out << ", widened for calls " << bytes_text(found.widened_bytes);
   if (found.once_steps > 0)
     context.out << ", computed once " << bytes_text(found.once_bytes) << " of "
                 << bytes_text(found.once_source_bytes) << " that no run reads";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "rlx/cli/inputs.h"
+#include "rlx/ops/catalog.h"
 #include "rlx/runtime/internals.h"
 
 namespace rlx::cli {
@@ -113,6 +114,9 @@ Inspection inspect(const Graph& graph, const CompileOptions& options, const Symb
   StepCounter{found, image}.count(image.run);
   found.once_steps = static_cast<int64_t>(image.once.size());
   describe_memory(image, graph, symbols, found);
+  const image::Holdings holdings = holdings_of(options.device, compiled, catalog(), symbols);
+  found.packed_bytes = holdings.packed_bytes();
+  found.widened_bytes = holdings.widened_bytes();
   return found;
 }
 
@@ -144,6 +148,8 @@ nlohmann::ordered_json inspection_json(const Inspection& found) {
             {"peak_bytes", found.plan.peak_bytes},
             {"live_bytes", found.plan.live_bytes},
             {"weight_bytes", found.device_weight_bytes},
+            {"packed_bytes", found.packed_bytes},
+            {"widened_bytes", found.widened_bytes},
             {"once_bytes", found.once_bytes},
             {"once_source_bytes", found.once_source_bytes},
             {"unknown_symbols", found.unknown}}}};

@@ -36,6 +36,8 @@ struct Inspection {
   SymbolRanges planned_for;              // a bound where there is one, else what was bound
   std::vector<std::string> unknown;      // symbols without either: what depends on them has no size
   int64_t device_weight_bytes = 0;
+  // That calls of the CPU hold besides: weights in orders of their own, and narrower floats as f32.
+  int64_t packed_bytes = 0, widened_bytes = 0;
   // What is computed from weights when it is prepared, and the weights that only this reads.
   int64_t once_steps = 0, once_bytes = 0, once_source_bytes = 0;
 };

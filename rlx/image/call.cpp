@@ -5,6 +5,32 @@
 
 namespace rlx::image {
 
+void Holdings::begin(const Call& call) {
+  call_ = &call;
+  lent_now_.clear();
+}
+
+void Holdings::pack(size_t input, const Order& order, int64_t bytes) {
+  packed_[{call_->inputs[input].value, order}] = bytes;
+}
+
+void Holdings::borrow(int64_t bytes) {
+  int64_t& most = lent_[bytes];
+  most = std::max(most, ++lent_now_[bytes]);
+}
+
+int64_t Holdings::packed_bytes() const {
+  int64_t total = 0;
+  for (const auto& [what, bytes] : packed_) total = checked_add(total, bytes);
+  return total;
+}
+
+int64_t Holdings::widened_bytes() const {
+  int64_t total = kept_;
+  for (const auto& [bytes, most] : lent_) total = checked_add(total, checked_mul(bytes, most));
+  return total;
+}
+
 // Neighbours that lie end to end on both sides become one axis; extents of 1 are none.
 StridedCopy::StridedCopy(const Shape& shape, Layout from, Layout to, int64_t element_bytes)
     : from_(from.offset * element_bytes),

@@ -1,10 +1,12 @@
 // How a call of an image meets code: a table of implementations by name, each of which may refuse.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rlx/image/image.h"
@@ -38,9 +40,38 @@ struct CallSite {
   std::vector<Stored> stored = {};
   SymbolValues symbols;  // that attributes mention
 
+  // As the op has it, however its elements lie.
+  const Shape& shape_of(size_t result) const {
+    return stored.empty() ? results[result].shape() : stored[result].shape;
+  }
   const Tensor* in(size_t i) const {
     return i < inputs.size() && inputs[i].present ? &inputs[i].tensor : nullptr;
   }
+};
+
+// The bytes that calls hold beside their operands and results.
+class Holdings {
+ public:
+  using Order = std::array<int64_t, 8>;  // what decides it, for the kernels that know its numbers
+
+  void begin(const Call& call);  // what follows is held by this one
+  bool reads_the_same(size_t input, size_t other) const {
+    return call_->inputs[input].value == call_->inputs[other].value;
+  }
+  // A weight, its input, in another order. All who ask for the same have it in common.
+  void pack(size_t input, const Order& order, int64_t bytes);
+  // What is narrower as f32: for good, or while a call runs. Calls run one after the other.
+  void keep(int64_t bytes) { kept_ += bytes; }
+  void borrow(int64_t bytes);
+
+  int64_t packed_bytes() const;
+  int64_t widened_bytes() const;
+
+ private:
+  const Call* call_ = nullptr;
+  std::map<std::pair<ValueId, Order>, int64_t> packed_;
+  std::map<int64_t, int64_t> lent_now_, lent_;  // by size: how many, to this call and to any before
+  int64_t kept_ = 0;
 };
 
 // A call, made ready. It may keep what serves several runs.
@@ -49,6 +80,11 @@ class CallKernel {
   virtual ~CallKernel() = default;
   // False hands the call to the next implementation: the extents at hand are not its own.
   virtual bool run(CallSite& site) = 0;
+  // What a run with such operands makes it hold, by their types and layouts alone; false where it
+  // would not take them.
+  virtual bool hold(const CallSite& /*site*/, Holdings& /*holdings*/) { return true; }
+  // Makes what it holds of weights before there is a run; the other operands have no elements yet.
+  virtual void pack(const CallSite& /*site*/) {}
 };
 
 // An op on single elements as a function of numbers and of its parameters.

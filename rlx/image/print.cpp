@@ -9,6 +9,7 @@
 #include "rlx/image/file_format.h"
 #include "rlx/image/image.h"
 #include "rlx/image/needs.h"
+#include "rlx/image/words.h"
 
 namespace rlx::image {
 namespace {
@@ -401,6 +402,7 @@ class Printer {
     for (const Input& input : image_.inputs) {
       std::string notes = input.value < 0 ? text('[', cells(input.shape), ']') : "";
       if (!input.elements.empty()) notes += text(" elements ", cells(input.elements));
+      if (is_in_words(image_, input)) notes += " in two words";
       lines.add({name_text(input.name), text(input.type), value(input.value), notes});
     }
     return lines.str();
@@ -409,8 +411,9 @@ class Printer {
     Lines lines;
     for (const Output& output : image_.outputs) {
       const bool whole = output.shape == image_.values[size_t(output.value)].shape;
-      lines.add({name_text(output.name), text(output.type), value(output.value),
-                 whole ? "" : text('[', cells(output.shape), ']')});
+      std::string notes = whole ? "" : text('[', cells(output.shape), ']');
+      if (is_in_words(image_, output)) notes += " in two words";
+      lines.add({name_text(output.name), text(output.type), value(output.value), notes});
     }
     return lines.str();
   }

@@ -187,5 +187,23 @@ TEST(ImageText, OfImagesThatDifferInATensorMayBeEqualButNotTheImages) {
   EXPECT_FALSE(a == b);
 }
 
+// A run gives and gets i64; the device has two words for each.
+TEST(ImageText, SaysWhatEntersAndLeavesInTwoWords) {
+  Image image;
+  image.numbers.count = 2;
+  image.numbers.known = {{0, 2}, {1, 16}};
+  image.values.push_back({.kind = Kind::input,
+                          .name = "x",
+                          .dtype = DType::u32,
+                          .shape = {0, 0},
+                          .bytes = 1,
+                          .place = 0});
+  image.inputs.push_back({"x", i64({2}), 0, {0}, {}});
+  image.outputs.push_back({"y", i64({2}), 0, {0}});
+  const std::string printed = to_text(image);
+  EXPECT_NE(printed.find("  x  i64[2]  v0   in two words\n"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("  y  i64[2]  v0  [2] in two words\n"), std::string::npos) << printed;
+}
+
 }  // namespace
 }  // namespace rlx::image

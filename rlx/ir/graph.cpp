@@ -192,13 +192,49 @@ Value Graph::state(const std::string& name, const Tensor& initial) {
   return add_source(state_op(), initial.type(), {{"value", initial}}, name);
 }
 
+namespace {
+
+// A number of a formula, that an imported graph has under a name.
+bool is_named_number(const Node& node, const std::string& name) {
+  return is_constant(node) && node.name == name && tensor_of(node)->count() == 1 &&
+         is_float(node.types[0].dtype);
+}
+
+// It was taken for known: what has been decided by it must not be.
+void check_decides_nothing(const GraphData& graph, int number) {
+  std::vector<bool> depends(graph.nodes.size(), false);
+  depends[size_t(number)] = true;
+  bool is_read = false;
+  for (size_t at = size_t(number) + 1; at < graph.nodes.size(); ++at) {
+    const Node& node = graph.nodes[at];
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (!node.inputs[i] || !depends[size_t(node.inputs[i].node)]) continue;
+      depends[at] = is_read = true;
+      const std::vector<size_t>& host = node.op->host_inputs;
+      if (std::find(host.begin(), host.end(), i) != host.end())
+        fail(ErrorKind::invalid_graph, "turn_into_state: '", graph.nodes[size_t(number)].name,
+             "' decides a shape, of '", node.name, "'");
+    }
+  }
+  for (const GraphOutput& output : graph.outputs) is_read |= output.value.node == number;
+  if (!is_read)
+    fail(ErrorKind::invalid_graph, "turn_into_state: nothing reads '",
+         graph.nodes[size_t(number)].name, "': if its number is in an attribute, it stays there");
+}
+
+}  // namespace
+
 Value Graph::turn_into_state(const std::string& weight) {
   for (size_t at = 0; at < made(data_).nodes.size(); ++at) {
     Node& node = made(data_).nodes[at];
-    if (!is_weight(node) || node.name != weight) continue;
+    const bool is_number = is_named_number(node, weight);
+    if (!is_number && (!is_weight(node) || node.name != weight)) continue;
+    if (is_number) check_decides_nothing(made(data_), static_cast<int>(at));
     take_name(made(data_), state_op(), weight);
     made(data_).source_names.erase({&weight_op(), weight});
     node.op = static_op(state_op());
+    if (is_number)
+      for (Node& each : made(data_).nodes) each.known.reset();
     return value(static_cast<int>(at));
   }
   fail(ErrorKind::invalid_graph, "turn_into_state: there is no weight '", weight, "'");

@@ -80,7 +80,7 @@ class CallCheck : public image::CallKernel {
            " results, the call ", site.results.size());
     for (size_t r = 0; r < results; ++r) {
       if (!is_bound(types[r].shape, site.symbols)) continue;  // the op itself tells
-      const Shape& given = site.stored.empty() ? site.results[r].shape() : site.stored[r].shape;
+      const Shape& given = site.shape_of(r);
       const bool same_dtype = has_tile_ || site.results[r].dtype() == types[r].dtype;
       if (!same_dtype || bound(types[r].shape, site.symbols) != given)
         fail(ErrorKind::invalid_model, "image: ", op_->name, " gives ", types[r], ", the call has ",

@@ -452,6 +452,26 @@ TEST_P(Images, AreMadeReadyWithoutWaiting) {
 }
 
 // On the CPU: the cost of an append does not grow with what the cache can hold.
+TEST(CpuCalls, OfAFileAreHeldToTheirRulesWhenPreparedAndByNewExtents) {
+  Counted counted;
+  const auto infers_by_run = [&](const Dim& n, const Shape& x) {
+    OpSet ops;
+    ops.add(counted.op());
+    Graph graph;
+    graph.output("y", graph.add(ops.at("counted"), {graph.input("x", f32({n, 2}))}));
+    const Program program = prepare(Device(), compile_image(graph), ops);
+    std::vector<int> asked;
+    for (int i = 0; i < 2; ++i) {
+      const int before = counted.infers;
+      program.run({{"x", ramp(x)}});
+      asked.push_back(counted.infers - before);
+    }
+    return asked;
+  };
+  EXPECT_EQ(infers_by_run(3, {3, 2}), (std::vector<int>{0, 0}));
+  EXPECT_EQ(infers_by_run("n", {3, 2}), (std::vector<int>{1, 0}));
+}
+
 TEST(CpuCalls, ARowIsWrittenIntoACacheInPlace) {
   Graph graph;
   const Value cache = graph.state("cache", f32({512, 8}));

@@ -5,7 +5,6 @@
 #include <memory>
 
 #include "rlx/backend/backend.h"
-#include "rlx/passes/passes.h"
 #include "rlx/plan/memory_plan.h"
 #include "rlx/runtime/image.h"
 #include "rlx/runtime/program.h"
@@ -29,11 +28,14 @@ struct BoundState {
 Device device_of(std::shared_ptr<Backend> backend);
 const std::shared_ptr<Backend>& backend_of(const Device& device);
 
-// The graph that is lowered for a device; `passes` says what is to be told of them.
-Graph optimised(const Graph& graph, const CompileOptions& options, PassOptions passes = {});
 // prepare_async of what was compiled here, whose calls need no checks.
 void prepare_compiled(const Device& device, const Image& image, const OpSet& ops,
                       int64_t memory_budget, Receive<Program> done);
+
+// What the calls of a run would hold with these values of symbols: those with bounds at their
+// bounds.
+image::Holdings holdings_of(const Device& device, const Image& image, const OpSet& ops,
+                            const SymbolValues& symbols);
 
 Image image_of(image::Image image);
 const image::Image& image_of(const Program& program);

@@ -46,6 +46,15 @@ void prepare_with(const Device& device, const Image& image, int64_t memory_budge
 
 }  // namespace
 
+image::Holdings detail::holdings_of(const Device& device, const Image& image, const OpSet& ops,
+                                    const SymbolValues& symbols) {
+  SymbolValues all = symbols;
+  for (const auto& [name, range] : image.symbols()) all.emplace(name, range.high);
+  image::Cells cells = cells_of(image.data(), all);
+  cells.evaluate();
+  return backend_of(device)->holdings(image.data(), implementations_of(ops, device), cells);
+}
+
 void detail::prepare_compiled(const Device& device, const Image& image, const OpSet& ops,
                               int64_t memory_budget, Receive<Program> done) {
   prepare_with(device, image, memory_budget, std::move(done),

@@ -9,6 +9,7 @@
 #include "rlx/backend/cpu/cpu_states.h"
 #include "rlx/backend/cpu/cpu_steps.h"
 #include "rlx/backend/cpu/fast_ops.h"
+#include "rlx/backend/holdings.h"
 #include "rlx/backend/named_values.h"
 #include "rlx/backend/once_parts.h"
 #include "rlx/backend/plans.h"
@@ -72,7 +73,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     for (const image::Weight& weight : image_.weights)
       if (weight.value >= 0 && image_.values[size_t(weight.value)].source < 0)
         missing_weights_.insert(weight.value);
-    if (missing_weights_.empty()) run_once();
+    if (missing_weights_.empty()) pack_ahead(run_once());
   }
 
   void run_async(RunRequest& request, RunDone done) override {
@@ -112,9 +113,12 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     ++counters_.runs;
     check_ready();
     if (once_stale_) run_once();
-    if (binding_.update(request)) ++epochs_.places;
+    if (binding_.update(request)) {
+      ++epochs_.places;
+      held_by_calls_.reset();
+    }
     const auto plan = plans_.plan(image_, binding_.cells(), counters_);
-    const int64_t left = check_budget(image_, *plan, options_.memory_budget);
+    const int64_t left = check_budget(image_, *plan, options_.memory_budget, held_by_calls());
     const auto last = memory_.plan();
     if (memory_.fit(plan)) ++counters_.buffers;
     if (last != plan) ++epochs_.places;
@@ -204,8 +208,33 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     states_.require_whole();
   }
 
-  // What depends on weights and constants alone.
-  void run_once() {
+  // Without a budget nobody asks.
+  HeldByCalls held_by_calls() {
+    if (options_.memory_budget == 0) return {};
+    if (!held_by_calls_) held_by_calls_ = held_with(binding_.cells());
+    return *held_by_calls_;
+  }
+  HeldByCalls held_with(const image::Cells& cells) {
+    image::Holdings holdings;
+    run_.hold(cells, holdings, false);
+    return {holdings.packed_bytes(), holdings.widened_bytes()};
+  }
+
+  // What calls hold of weights, where no run decides its order, is there before the first run, if
+  // the budget has room for it: a run will say so where it has none.
+  void pack_ahead(const image::Cells& cells) {
+    try {
+      if (options_.memory_budget != 0)
+        check_budget(image_, plan_memory(image_, cells), options_.memory_budget, held_with(cells));
+    } catch (const Error&) {
+      return;
+    }
+    image::Holdings holdings;
+    run_.hold(cells, holdings, true);
+  }
+
+  // What depends on weights and constants alone. The cells as far as they are known then.
+  image::Cells run_once() {
     image::Cells cells(image_.numbers);
     cells.evaluate();
     const auto adopt = [this](const OncePart& part, const CpuOnce& made) {
@@ -227,6 +256,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
     once_results_.store(parts_, *store_, made, adopt);
     once_stale_ = false;
     ++epochs_.places;
+    return cells;
   }
 
   static bool is_here(const DeviceTensor& tensor) {
@@ -318,6 +348,7 @@ class CpuExecutable : public Executable, public std::enable_shared_from_this<Cpu
   Plans plans_;
   Counters counters_;
   CpuSteps once_, run_;
+  std::optional<HeldByCalls> held_by_calls_;  // by the binding at hand
   bool once_stale_ = true;
   CpuSteps::Epochs epochs_;
   std::vector<const std::byte*> last_inputs_;
@@ -348,6 +379,10 @@ class CpuBackend : public Backend {
       result = current_error();
     }
     done(std::move(*result));
+  }
+  image::Holdings holdings(const image::Image& image, const image::Implementations& implementations,
+                           const image::Cells& cells) const override {
+    return holdings_of(image, *with_fast_ones(implementations), cells);
   }
   void wait_until(const std::function<bool()>& /*done*/) override {}
   void wait() override {}

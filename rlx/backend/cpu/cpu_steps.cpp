@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "rlx/backend/cpu/fast_copies.h"
+#include "rlx/backend/holdings.h"
 #include "rlx/image/uses.h"
 
 namespace rlx::detail {
@@ -74,6 +75,22 @@ CpuSteps::Ready CpuSteps::make_ready(const image::Step& step, const std::set<ima
   std::for_each(call->stored.begin(), call->stored.end(), check);
   for (const image::Call::Name& name : call->names) ready.is_told |= told.count(name.number) != 0;
   return ready;
+}
+
+void CpuSteps::hold(const image::Cells& cells, image::Holdings& holdings, bool packs) {
+  const std::vector<bool> always = always_run(steps_);
+  Blanks blanks(image_, cells);
+  const auto blank = [&](ValueId v) { return blanks.of(v); };
+  const auto value = [&](ValueId v) {
+    const Kind kind = image_.values[size_t(v)].kind;
+    const bool is_there = kind == Kind::weight || kind == Kind::constant || kind == Kind::once;
+    return is_there ? memory_.value(v) : blanks.of(v);
+  };
+  for (size_t at = 0; at < steps_.size(); ++at) {
+    if (!always[at] || !std::holds_alternative<image::Call>(steps_[at].what)) continue;
+    ready_[at].call.hold(cells, value, blank, holdings, packs);
+    ready_[at].placed = 0;
+  }
 }
 
 void CpuSteps::run(image::Cells& cells, const Epochs& epochs, RunReport* report,

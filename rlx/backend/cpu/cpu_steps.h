@@ -30,6 +30,10 @@ class CpuSteps {
   void run(image::Cells& cells, const Epochs& epochs, RunReport* report, int64_t iteration_budget,
            const std::vector<bool>* skipped = nullptr);
 
+  // What calls that every run comes to will hold, as far as the cells tell their extents. `packs`
+  // makes what they hold of weights.
+  void hold(const image::Cells& cells, image::Holdings& holdings, bool packs);
+
   // States that the last run began to write.
   const std::vector<image::ValueId>& written() const { return written_; }
 

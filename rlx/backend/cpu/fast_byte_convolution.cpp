@@ -30,24 +30,20 @@ class ByteConvolutionKernel : public image::CallKernel {
   bool run(image::CallSite& site) override {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
     Tensor& result = site.results[0];
-    const Shape& shape = site.stored.empty() ? result.shape() : site.stored[0].shape;
-    const size_t axes = x.shape.size() - 2;
-    if (x.shape.size() < 3 || axes > 2 || w.is_view) return false;
-    if (!window_) window_ = window_of(attrs_, axes);
-    if (!window_) return false;
+    if (!takes(site)) return false;
     if (result.count() == 0) return true;
+    const Shape& shape = site.shape_of(0);
     groups_ = window_->groups;
     outputs_ = shape[1];
     const BytePicture picture = picture_of(site, shape);
     const int64_t places = picture.places();
-    if (picture.taps() * picture.channels == 0 || count(x.shape) == 0) return false;
-    if (site.stored.empty() && outputs_ != 1 && places != 1) return false;
+    if (!computes(site, picture)) return false;
     if (tile_ && !tile_->place(site, 1)) return false;
     const bool w_signed = w.tensor.dtype() == DType::i8;
     take_zeros(site, w_signed);
     const int64_t batch = Steps(x)[0];
     int32_t* y = tile_ ? nullptr : result.mutable_data<int32_t>().data();
-    const bool depthwise = picture.channels == 1 && groups_ == outputs_ && groups_ > 1;
+    const bool depthwise = is_depthwise(picture);
     if (depthwise) take_channel_weights(w, w_signed, picture);
     for (int64_t n = 0; n < shape[0]; ++n) {
       BytePicture each = picture;
@@ -62,7 +58,55 @@ class ByteConvolutionKernel : public image::CallKernel {
     return true;
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& holdings) override {
+    if (!takes(site)) return false;
+    if (site.results[0].count() == 0) return true;
+    groups_ = window_->groups;
+    outputs_ = site.shape_of(0)[1];
+    const BytePicture picture = picture_of(site, site.shape_of(0));
+    if (!computes(site, picture)) return false;
+    if (keeps_w_ && !is_depthwise(picture))
+      holdings.pack(1, order_of(picture), 4 * groups_ * (words_of(picture) + columns()));
+    return true;
+  }
+  void pack(const image::CallSite& site) override {
+    if (!keeps_w_ || site.results[0].count() == 0) return;
+    const BytePicture picture = picture_of(site, site.shape_of(0));
+    const Argument& w = site.inputs[1];
+    if (!is_depthwise(picture)) weights_of(picture, w, w.tensor.dtype() == DType::i8);
+  }
+
  private:
+  bool takes(const image::CallSite& site) {
+    const Argument &x = site.inputs[0], &w = site.inputs[1];
+    const size_t axes = x.shape.size() - 2;
+    if (x.shape.size() < 3 || axes > 2 || w.is_view) return false;
+    if (!window_) window_ = window_of(attrs_, axes);
+    return window_.has_value();
+  }
+  bool computes(const image::CallSite& site, const BytePicture& picture) const {
+    return picture.taps() * picture.channels != 0 && count(site.inputs[0].shape) != 0 &&
+           (!site.stored.empty() || outputs_ == 1 || picture.places() == 1);
+  }
+  bool is_depthwise(const BytePicture& picture) const {
+    return picture.channels == 1 && groups_ == outputs_ && groups_ > 1;
+  }
+
+  // Of the weights of a group, as they are packed: words, and sums of columns.
+  int64_t words_of(const BytePicture& picture) const {
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    return gemm.packed_words(picture.inner(gemm.in_word), outputs_ / groups_);
+  }
+  int64_t columns() const {
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    return gemm.panels(outputs_ / groups_) * gemm.panel_columns;
+  }
+  PackedWeights::Order order_of(const BytePicture& picture) const {
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    return {kPackedBytes, gemm.in_word,       gemm.panel_columns,
+            groups_,      outputs_ / groups_, picture.taps()};
+  }
+
   // Of one group.
   BytePicture picture_of(const image::CallSite& site, const Shape& y) const {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
@@ -117,12 +161,10 @@ class ByteConvolutionKernel : public image::CallKernel {
   static int64_t grain(int64_t bytes) { return CpuEngine::kGrain * 4 / (bytes + 1) + 1; }
 
   // The weights of all groups, each as the right operand of a product and the sums of its columns.
-  const uint32_t* weights_of(const BytePicture& picture, const Argument& w, bool w_signed,
-                             int64_t words, int64_t columns) {
+  const uint32_t* weights_of(const BytePicture& picture, const Argument& w, bool w_signed) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const int64_t each = outputs_ / groups_, panels = gemm.panels(each);
-    const PackedWeights::Order order{kPackedBytes, gemm.in_word, gemm.panel_columns,
-                                     groups_,      each,         picture.taps()};
+    const int64_t each = outputs_ / groups_, panels = gemm.panels(each), words = words_of(picture),
+                  columns = this->columns();
     const auto make = [&](float* to) {
       auto* packed = reinterpret_cast<uint32_t*>(to);
       engine_->team.run(
@@ -136,8 +178,8 @@ class ByteConvolutionKernel : public image::CallKernel {
             }
           });
     };
-    return reinterpret_cast<const uint32_t*>(
-        packed_.get(*engine_, w.tensor, keeps_w_, order, groups_ * (words + columns), make));
+    return reinterpret_cast<const uint32_t*>(packed_.get(
+        *engine_, w.tensor, keeps_w_, order_of(picture), groups_ * (words + columns), make));
   }
 
   // Threads share the rows of the picture, then blocks of the product.
@@ -145,9 +187,9 @@ class ByteConvolutionKernel : public image::CallKernel {
                     int64_t first_place) {
     const vector::ByteGemm& gemm = engine_->byte_gemm;
     const int64_t each = outputs_ / groups_, places = whole.places(),
-                  inner = whole.inner(gemm.in_word), words = gemm.packed_words(inner, each),
-                  columns = gemm.panels(each) * gemm.panel_columns;
-    const uint32_t* weights = weights_of(whole, w, w_signed, words, columns);
+                  inner = whole.inner(gemm.in_word), words = words_of(whole),
+                  columns = this->columns();
+    const uint32_t* weights = weights_of(whole, w, w_signed);
     words_.resize(static_cast<size_t>(whole.words(gemm.in_word)));
     pieces_.find(whole, gemm.in_word);
     if (has_w_zeros_) window_sums_.resize(static_cast<size_t>(places));

@@ -100,19 +100,41 @@ bool cast_elements(const CpuEngine& engine, DType from, const void* x, int64_t s
 
 namespace {
 
-bool run_cast(const CpuEngine& engine, image::CallSite& site) {
+class CastKernel : public image::CallKernel {
+ public:
+  explicit CastKernel(CpuEnginePtr engine) : engine_(std::move(engine)) {}
+  bool hold(const image::CallSite& site, image::Holdings& /*holdings*/) override {
+    Nest nest;
+    return takes(site, nest);
+  }
+  bool run(image::CallSite& site) override;
+
+ private:
+  // Halves from f32 and to it; others by way of f32.
+  static std::optional<vector::Element> half_in(const image::CallSite& site) {
+    const DType from = site.inputs[0].tensor.dtype(), to = site.results[0].dtype();
+    return to == DType::f32 ? half_of(from) : from == DType::f32 ? half_of(to) : std::nullopt;
+  }
+  bool takes(const image::CallSite& site, Nest& nest) const {
+    const DType from = site.inputs[0].tensor.dtype(), to = site.results[0].dtype();
+    const bool half = half_in(site).has_value();
+    return nest.make(site.inputs, site.results[0].shape()) &&
+           (half || cast_elements(*engine_, from, nullptr, 0, to, nullptr, 0)) &&
+           !(half && nest.inner().steps[0] != 1 && nest.inner().extent > 1);
+  }
+
+  CpuEnginePtr engine_;
+};
+
+bool CastKernel::run(image::CallSite& site) {
   const image::Argument& x = site.inputs[0];
   Tensor& y = site.results[0];
   const DType from = x.tensor.dtype(), to = y.dtype();
-  const auto half = to == DType::f32     ? half_of(from)
-                    : from == DType::f32 ? half_of(to)
-                                         : std::nullopt;
+  const auto half = half_in(site);
+  const CpuEngine& engine = *engine_;
   Nest nest;
-  if (!nest.make(site.inputs, y.shape()) ||
-      (!half && !cast_elements(engine, from, nullptr, 0, to, nullptr, 0)))
-    return false;
+  if (!takes(site, nest)) return false;
   const int64_t step = nest.inner().steps[0];
-  if (half && step != 1 && nest.inner().extent > 1) return false;
   if (y.count() == 0) return true;
   const std::byte* source = bytes_of(x);
   std::byte* target = y.mutable_bytes().data();
@@ -133,8 +155,7 @@ bool run_cast(const CpuEngine& engine, image::CallSite& site) {
 }  // namespace
 
 std::unique_ptr<image::CallKernel> cast_kernel(CpuEnginePtr engine) {
-  return make_kernel(
-      [engine = std::move(engine)](image::CallSite& site) { return run_cast(*engine, site); });
+  return std::make_unique<CastKernel>(std::move(engine));
 }
 
 }  // namespace rlx::detail

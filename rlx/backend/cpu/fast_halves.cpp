@@ -48,7 +48,46 @@ class WideningKernel : public image::CallKernel {
     return run_once(site);
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& holdings) override {
+    if (!kernel_->hold(as_floats(site), holdings)) {
+      if (!options_.packs) return false;
+      options_.packs = false;
+      return hold(site, holdings);
+    }
+    for (size_t i = 0; i < site.inputs.size(); ++i) {
+      const image::Argument& x = site.inputs[i];
+      if (!is_widened(x, i)) continue;
+      if (options_.kept[i]) {
+        holdings.keep(4 * x.tensor.count());
+        continue;
+      }
+      bool is_there = false;
+      for (size_t j = 0; j < i; ++j)
+        is_there |= is_widened(site.inputs[j], j) && !options_.kept[j] &&
+                    reads_most(site.inputs[j]) && holdings.reads_the_same(i, j);
+      const int64_t floats = reads_most(x) ? x.tensor.count() : reach(x).elements;
+      if (!is_there) holdings.borrow(WideMemory::bytes_for(floats));
+    }
+    for (size_t r = 0; r < site.results.size(); ++r)
+      if (is_widened(site.results[r], r))
+        holdings.borrow(WideMemory::bytes_for(site.results[r].count()));
+    return true;
+  }
+  void pack(const image::CallSite& site) override { kernel_->pack(as_floats(site)); }
+
  private:
+  // As the kernel will see it, by types: what becomes f32 has no elements yet.
+  image::CallSite as_floats(const image::CallSite& site) const {
+    image::CallSite wide = site;
+    for (size_t i = 0; i < wide.inputs.size(); ++i)
+      if (is_widened(site.inputs[i], i))
+        wide.inputs[i].tensor = Tensor(DType::f32, site.inputs[i].tensor.shape());
+    for (size_t r = 0; r < wide.results.size(); ++r)
+      if (is_widened(site.results[r], r))
+        wide.results[r] = Tensor(DType::f32, site.results[r].shape());
+    return wide;
+  }
+
   bool run_once(image::CallSite& site) {
     const struct Lent {
       WideningKernel& self;
@@ -78,6 +117,10 @@ class WideningKernel : public image::CallKernel {
     return true;
   }
 
+  bool is_widened(const image::Argument& x, size_t i) const {
+    const bool is_half = i < options_.kept.size() && x.present && half_of(x.tensor.dtype());
+    return is_half && !(i == 1 && options_.packs && options_.kept[i]);
+  }
   bool is_widened(const Tensor& result, size_t r) const {
     if (!half_of(result.dtype())) return false;
     return options_.has_tile ? r == 0 && options_.leaves_floats : true;
@@ -93,15 +136,12 @@ class WideningKernel : public image::CallKernel {
   void place_input(const image::CallSite& site, size_t i) {
     const image::Argument& x = site.inputs[i];
     image::Argument& wide = wide_.inputs[i];
-    const bool is_own = i < options_.kept.size();
-    const bool is_half = is_own && x.present && half_of(x.tensor.dtype());
-    const bool is_packed = i == 1 && options_.packs && is_own && options_.kept[i];
     wide.present = x.present;
     wide.is_view = x.is_view;
     wide.shape = x.shape;
     wide.offset = x.offset;
     wide.strides = x.strides;
-    if (!is_half || is_packed) {
+    if (!is_widened(x, i)) {
       wide.tensor = x.tensor;
       return;
     }
@@ -127,13 +167,12 @@ class WideningKernel : public image::CallKernel {
         wide.tensor = wide_.inputs[j].tensor;
         return;
       }
-    // A view may be a small part of its value.
-    const auto [first, elements] = reach(x);
-    if (elements >= x.tensor.count() / 2) {
+    if (reads_most(x)) {
       borrow(wide.tensor, x.tensor.shape());
       widen(*engine_, x.tensor, 0, wide.tensor);
       return;
     }
+    const auto [first, elements] = reach(x);
     part_.assign(1, elements);
     borrow(wide.tensor, part_);
     widen(*engine_, x.tensor, first, wide.tensor);
@@ -156,6 +195,11 @@ class WideningKernel : public image::CallKernel {
     return {first, last - first + 1};
   }
 
+  // A view may be a small part of its value.
+  static bool reads_most(const image::Argument& x) {
+    return reach(x).elements >= x.tensor.count() / 2;
+  }
+
   CpuEnginePtr engine_;
   std::unique_ptr<image::CallKernel> kernel_;
   Options options_;
@@ -166,6 +210,8 @@ class WideningKernel : public image::CallKernel {
   Shape part_;
 };
 
+}  // namespace
+
 bool has_halves(const image::Call& call, const image::Image& image) {
   const auto is_half = [&](image::ValueId value) {
     return value >= 0 && half_of(image.values[static_cast<size_t>(value)].dtype).has_value();
@@ -174,8 +220,6 @@ bool has_halves(const image::Call& call, const image::Image& image) {
     if (is_half(input.value)) return true;
   return std::any_of(call.results.begin(), call.results.end(), is_half);
 }
-
-}  // namespace
 
 Tensor as_f32(const Tensor& x, const CpuEngine& engine) {
   if (!half_of(x.dtype())) return x.aligned();

@@ -5,6 +5,9 @@
 
 namespace rlx::detail {
 
+// Has the call operands or results of f16 or bf16?
+bool has_halves(const image::Call& call, const image::Image& image);
+
 // The same implementation for calls with such floats: makes f32 of the operands that are narrower,
 // runs, and narrows the results. Operands that are kept are made f32 once.
 image::Implementation widened(const image::Implementation& implementation, CpuEnginePtr engine);

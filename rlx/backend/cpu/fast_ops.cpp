@@ -1,5 +1,7 @@
 #include "rlx/backend/cpu/fast_ops.h"
 
+#include <iterator>
+
 #include "rlx/backend/cpu/fast_attention.h"
 #include "rlx/backend/cpu/fast_blocks.h"
 #include "rlx/backend/cpu/fast_convolution.h"
@@ -163,7 +165,9 @@ template <MakePicture make>
 Kernel picture_convolution(const image::Call& call, const image::Image& image,
                            const CpuEnginePtr& engine, std::unique_ptr<TileProgram> tile) {
   const Activation* activation = activation_of(call.attrs);
-  if (!activation) return nullptr;
+  const size_t rank = call.inputs[0].shape.size();
+  const bool is_picture = rank == 4 || (rank == 3 && make == picture_convolution_kernel);
+  if (!activation || !is_picture) return nullptr;
   return make(engine, call.attrs,
               {.keeps_weights = is_kept(call, 1, image),
                .has_bias = has_own(call, 2),
@@ -202,14 +206,14 @@ constexpr VectorEntry kVectorOps[] = {
     {"attention", attention},
     {"average_pool", pool<PoolOptions::Kind::average>, true, kKept},
     {"clip", clip},
-    {"concat", concat, true, kKept},
+    {"concat", concat, true, kKept, -1, true},
     {"cos", unary<&Elementwise::cos>},
     {"div", binary<Binary::div>},
     {"erf", unary<&Elementwise::erf>},
     {"exp", unary<&Elementwise::exp>},
     {"fourier", fourier},
     {"half_spectrum", half_spectrum},
-    {"gather", gather, true, CallTraits::ChannelsLast::never, 0},
+    {"gather", gather, true, CallTraits::ChannelsLast::never, 0, true},
     {"gelu", unary<&Elementwise::gelu>},
     {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
     {"grouped_matmul", grouped_product},
@@ -292,16 +296,26 @@ bool reads_anywhere(const image::Call& call, size_t input) {
 image::Implementations fast_implementations(CpuEnginePtr engine,
                                             const image::Implementations& others) {
   if (!engine) engine = std::make_shared<const CpuEngine>(1);
-  image::Implementations table;
+  image::Implementations table, in_f32;
+  const auto add = [&](const char* op, image::Implementation made, bool takes_halves) {
+    in_f32[op].push_back(widened(made, engine));
+    if (!takes_halves)
+      made.prepare = [prepare = std::move(made.prepare)](const image::Call& call,
+                                                         const image::Image& image) {
+        return has_halves(call, image) ? nullptr : prepare(call, image);
+      };
+    table[op].push_back(std::move(made));
+  };
   for (const std::span<const VectorEntry> entries : vector_tables())
     for (const VectorEntry& entry : entries)
-      table[entry.op].push_back(
+      add(entry.op,
           {.name = "vector",
            .reads_views = entry.reads_views,
            .prepare = [make = entry.make, engine](
                           const image::Call& call,
                           const image::Image& image) { return make(call, image, engine); },
-           .stores = entry.channels_last != CallTraits::ChannelsLast::never});
+           .stores = entry.channels_last != CallTraits::ChannelsLast::never},
+          entry.halves);
   const auto ops = std::make_shared<const TileOps>(tile_ops(others));
   for (const TiledEntry& entry : kTiledOps)
     table[entry.op].push_back(
@@ -326,15 +340,14 @@ image::Implementations fast_implementations(CpuEnginePtr engine,
        .finishes = true,
        .stores = true});
   for (const char* op : {"conv", "conv_transpose"})
-    table[op].push_back(
-        {.name = "fast", .prepare = [engine](const image::Call& call, const image::Image& image) {
-           return convolution(call, image, engine);
-         }});
-  for (auto& [op, list] : table) {
-    const size_t ours = list.size();
-    for (size_t i = 0; i < ours; ++i)
-      if (!list[i].finishes) list.push_back(widened(list[i], engine));
-  }
+    add(op,
+        {.name = "fast",
+         .prepare = [engine](
+                        const image::Call& call,
+                        const image::Image& image) { return convolution(call, image, engine); }},
+        false);
+  for (auto& [op, list] : in_f32)
+    std::move(list.begin(), list.end(), std::back_inserter(table[op]));
   return table;
 }
 

@@ -49,6 +49,10 @@ class PadKernel : public image::CallKernel {
     }
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& /*holdings*/) override {
+    return takes_value(site, site.in(0)->dtype());
+  }
+
  private:
   // Where in x each coordinate of each axis of y is seen.
   bool find_places(const image::CallSite& site, const Shape& x, const Shape& y) {
@@ -71,6 +75,10 @@ class PadKernel : public image::CallKernel {
     }
     return true;
   }
+  bool takes_value(const image::CallSite& site, DType dtype) const {
+    return site.in(2) || options_.value == 0 || options_.mode != Mode::constant ||
+           dtype == DType::f32;
+  }
   bool take_value(const image::CallSite& site, DType dtype) {
     if (site.in(2)) {
       std::memcpy(&value_, site.in(2)->bytes().data(), static_cast<size_t>(bytes_of(dtype)));
@@ -78,7 +86,7 @@ class PadKernel : public image::CallKernel {
     }
     value_ = 0;
     if (options_.value == 0 || options_.mode != Mode::constant) return true;
-    if (dtype != DType::f32) return false;
+    if (!takes_value(site, dtype)) return false;
     const auto value = static_cast<float>(options_.value);
     std::memcpy(&value_, &value, sizeof(value));
     return true;

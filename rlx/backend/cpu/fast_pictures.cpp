@@ -22,6 +22,13 @@ bool lies_channels_last(const image::CallSite& site, const Picture& result) {
   return !site.stored.empty() || result.channels() == 1 || result.height() * result.width() == 1;
 }
 
+bool has_our_types(const image::CallSite& site, bool has_bias) {
+  const Argument &x = site.inputs[0], &w = site.inputs[1];
+  const Argument* bias = has_bias ? &site.inputs[2] : nullptr;
+  return is_f32(x) && is_f32_or_half(w) && !w.is_view && site.results[0].dtype() == DType::f32 &&
+         (!bias || (is_f32(*bias) && !bias->is_view));
+}
+
 vector::Windows windows_of(const ConvolutionWindow& window, const Picture& x, const Shape& w,
                            const Picture& y) {
   vector::Windows made;
@@ -66,17 +73,7 @@ class PictureConvolution : public image::CallKernel {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
     const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
     Tensor& result = site.results[0];
-    const Shape& shape = site.stored.empty() ? result.shape() : site.stored[0].shape;
-    const size_t axes = x.shape.size() - 2;
-    if (x.shape.size() < 3 || axes > 2 || !is_f32(x) || !is_f32_or_half(w) || w.is_view ||
-        result.dtype() != DType::f32 || (bias && (!is_f32(*bias) || bias->is_view)))
-      return false;
-    if (!window_) window_ = window_of(attrs_, axes);
-    const Picture from{x.shape}, to{shape};
-    // Without strides of its own a result must be of single places.
-    if (!window_ || window_->transposed || (site.stored.empty() && to.height() * to.width() != 1) ||
-        (tile_ && !tile_->place(site, 1)))
-      return false;
+    if (!takes(site) || (tile_ && !tile_->place(site, 1))) return false;
     if (result.count() == 0) return true;
     if (count(x.shape) == 0) return false;
     // An activation is of the sums alone, before what the tile adds.
@@ -85,32 +82,18 @@ class PictureConvolution : public image::CallKernel {
                                                                      : TileProgram::Start{};
     const TileProgram::Limits limits =
         tile_ && !options_.activation ? tile_->take_limits() : TileProgram::Limits{};
-    const Steps steps(x);
-    float* y = result.mutable_data<float>().data();
-    vector::Conv conv{
-        .size = {.batch = x.shape[0],
-                 .windows = windows_of(*window_, from, w.shape, to),
-                 .groups = window_->groups,
-                 .inputs = from.channels(),
-                 .outputs = to.channels()},
-        .x = floats_of(x),
-        .x_batch = steps[0],
-        .x_row = axes == 2 ? steps[2] : 0,
-        .x_pixel = steps[axes + 1],
-        .x_channel = steps[1],
-        .y = y,
-        .y_pixel = to.channels(),
-        .start = start.data,
-        .start_pixel = start.row,
-        .low = limits.low,
-        .high = limits.high,
-    };
-    vector::ConvWay way = vector::conv_choice(conv, engine_->isa);
-    if (vector::is_winograd(way) && !options_.winograd) way = vector::ConvWay::direct;
+    vector::Conv conv = conv_of(site);
+    const vector::ConvWay way = way_of(conv);
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
+    conv.x = floats_of(x);
+    conv.y = result.mutable_data<float>().data();
+    conv.start = start.data;
+    conv.start_pixel = start.row;
+    conv.low = limits.low;
+    conv.high = limits.high;
     conv.weights = packed(w, conv.size, way);
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
-                        tile_ && !tile_->is_idle() ? tile_.get() : nullptr, y, to.channels()};
+                        tile_ && !tile_->is_idle() ? tile_.get() : nullptr, conv.y, conv.y_pixel};
     if (finish.function || finish.tile) {
       conv.finish = Finish::run;
       conv.context = &finish;
@@ -119,7 +102,65 @@ class PictureConvolution : public image::CallKernel {
     return true;
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& holdings) override {
+    if (!takes(site)) return false;
+    if (!options_.keeps_weights || !computes(site)) return true;
+    const vector::Conv conv = conv_of(site);
+    const vector::ConvWay way = way_of(conv);
+    const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
+    holdings.pack(1, order_of(conv.size, way), 4 * functions.packed_size(conv.size));
+    return true;
+  }
+  void pack(const image::CallSite& site) override {
+    if (!options_.keeps_weights || !computes(site)) return;
+    const vector::Conv conv = conv_of(site);
+    packed(site.inputs[1], conv.size, way_of(conv));
+  }
+
  private:
+  bool takes(const image::CallSite& site) {
+    if (!has_our_types(site, options_.has_bias)) return false;
+    const size_t axes = site.inputs[0].shape.size() - 2;  // one or two
+    if (!window_) window_ = window_of(attrs_, axes);
+    const Picture to{site.shape_of(0)};
+    // Without strides of its own a result must be of single places.
+    return window_ && !window_->transposed &&
+           (!site.stored.empty() || to.height() * to.width() == 1);
+  }
+  static bool computes(const image::CallSite& site) {
+    return site.results[0].count() > 0 && count(site.inputs[0].shape) > 0;
+  }
+
+  // Where things lie is left out.
+  vector::Conv conv_of(const image::CallSite& site) const {
+    const Argument &x = site.inputs[0], &w = site.inputs[1];
+    const Picture from{x.shape}, to{site.shape_of(0)};
+    const size_t axes = x.shape.size() - 2;
+    const Steps steps(x);
+    return {.size = {.batch = x.shape[0],
+                     .windows = windows_of(*window_, from, w.shape, to),
+                     .groups = window_->groups,
+                     .inputs = from.channels(),
+                     .outputs = to.channels()},
+            .x_batch = steps[0],
+            .x_row = axes == 2 ? steps[2] : 0,
+            .x_pixel = steps[axes + 1],
+            .x_channel = steps[1],
+            .y_pixel = to.channels()};
+  }
+  vector::ConvWay way_of(const vector::Conv& conv) const {
+    const vector::ConvWay way = vector::conv_choice(conv, engine_->isa);
+    return vector::is_winograd(way) && !options_.winograd ? vector::ConvWay::direct : way;
+  }
+  static PackedWeights::Order order_of(const vector::ConvSize& size, vector::ConvWay way) {
+    return {kPackedConvolution + static_cast<int64_t>(way),
+            size.groups,
+            size.inputs,
+            size.outputs,
+            size.windows.y.window,
+            size.windows.x.window};
+  }
+
   void compute(const vector::Conv& conv, const vector::ConvFunctions& functions) {
     constexpr int64_t kWorth = int64_t{1} << 18;  // products that are worth a thread
     const int64_t work = conv.size.pixels() * conv.size.outputs * conv.size.inner();
@@ -141,13 +182,7 @@ class PictureConvolution : public image::CallKernel {
 
   const float* packed(const Argument& w, const vector::ConvSize& size, vector::ConvWay way) {
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
-    const PackedWeights::Order order{kPackedConvolution + static_cast<int64_t>(way),
-                                     size.groups,
-                                     size.inputs,
-                                     size.outputs,
-                                     size.windows.y.window,
-                                     size.windows.x.window};
-    return packed_.get(*engine_, w.tensor, options_.keeps_weights, order,
+    return packed_.get(*engine_, w.tensor, options_.keeps_weights, order_of(size, way),
                        functions.packed_size(size), [&](float* to) {
                          const Tensor tensor = as_f32(w.tensor, *engine_);
                          engine_->team.run(
@@ -176,33 +211,18 @@ class PictureTransposed : public image::CallKernel {
     const Argument &x = site.inputs[0], &w = site.inputs[1];
     const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
     Tensor& result = site.results[0];
-    const Shape& shape = site.stored.empty() ? result.shape() : site.stored[0].shape;
-    if (x.shape.size() != 4 || !is_f32(x) || !is_f32_or_half(w) || w.is_view ||
-        result.dtype() != DType::f32 || (bias && (!is_f32(*bias) || bias->is_view)))
-      return false;
-    if (!window_) window_ = window_of(attrs_, 2);
-    const Picture from{x.shape}, to{shape};
-    if (!window_ || !lies_channels_last(site, to) || !is_apart(w.shape, from, to) ||
-        (tile_ && !tile_->place(site, 1)))
-      return false;
+    if (!takes(site) || (tile_ && !tile_->place(site, 1))) return false;
     if (result.count() == 0) return true;
+    if (!computes(site)) return false;
+    const Picture from{x.shape}, to{site.shape_of(0)};
     const Steps steps(x);
-    if (count(x.shape) == 0 || (steps[1] != 1 && from.channels() != 1)) return false;
     const TileProgram::Start start =
         bias ? TileProgram::Start{floats_of(*bias), 0} : TileProgram::Start{};
     const int64_t outputs = to.channels(), inputs = from.channels(), width = to.width();
     const int64_t taps = w.shape[2] * w.shape[3];
     const vector::Gemm& gemm = engine_->gemm;
     const int64_t size = gemm.packed_size(inputs, outputs), panels = gemm.panels(outputs);
-    const auto pack = [&](float* made) {
-      const Tensor tensor = as_f32(w.tensor, *engine_);
-      for (int64_t tap = 0; tap < taps; ++tap)
-        gemm.pack({tensor.data<float>().data() + tap, outputs * taps, taps}, inputs, outputs,
-                  {0, panels}, made + tap * size);
-    };
-    const float* packed =
-        packed_.get(*engine_, w.tensor, options_.keeps_weights,
-                    {kPackedTransposed, inputs, outputs, taps}, size * taps, pack);
+    const float* packed = this->packed(w, inputs, outputs);
     float* y = result.mutable_data<float>().data();
     const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
                         tile_.get(), y, outputs};
@@ -232,7 +252,50 @@ class PictureTransposed : public image::CallKernel {
     return true;
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& holdings) override {
+    if (!takes(site)) return false;
+    const int64_t inputs = site.inputs[0].shape[1], outputs = site.shape_of(0)[1];
+    const Shape& w = site.inputs[1].shape;
+    if (site.results[0].count() == 0) return true;
+    if (!computes(site)) return false;
+    if (options_.keeps_weights)
+      holdings.pack(1, order_of(inputs, outputs, w[2] * w[3]),
+                    4 * engine_->gemm.packed_size(inputs, outputs) * w[2] * w[3]);
+    return true;
+  }
+  void pack(const image::CallSite& site) override {
+    if (options_.keeps_weights && site.results[0].count() > 0)
+      packed(site.inputs[1], site.inputs[0].shape[1], site.shape_of(0)[1]);
+  }
+
  private:
+  bool takes(const image::CallSite& site) {
+    if (!has_our_types(site, options_.has_bias)) return false;
+    if (!window_) window_ = window_of(attrs_, 2);
+    const Shape& w = site.inputs[1].shape;
+    const Picture from{site.inputs[0].shape}, to{site.shape_of(0)};
+    return window_ && lies_channels_last(site, to) && is_apart(w, from, to);
+  }
+  static bool computes(const image::CallSite& site) {
+    const Argument& x = site.inputs[0];
+    return count(x.shape) > 0 && (Steps(x)[1] == 1 || x.shape[1] == 1);
+  }
+
+  static PackedWeights::Order order_of(int64_t inputs, int64_t outputs, int64_t taps) {
+    return {kPackedTransposed, inputs, outputs, taps};
+  }
+  const float* packed(const Argument& w, int64_t inputs, int64_t outputs) {
+    const vector::Gemm& gemm = engine_->gemm;
+    const int64_t taps = w.shape[2] * w.shape[3], size = gemm.packed_size(inputs, outputs);
+    return packed_.get(*engine_, w.tensor, options_.keeps_weights, order_of(inputs, outputs, taps),
+                       size * taps, [&](float* made) {
+                         const Tensor tensor = as_f32(w.tensor, *engine_);
+                         for (int64_t tap = 0; tap < taps; ++tap)
+                           gemm.pack({tensor.data<float>().data() + tap, outputs * taps, taps},
+                                     inputs, outputs, {0, gemm.panels(outputs)}, made + tap * size);
+                       });
+  }
+
   // Windows as wide and high as their steps, without padding.
   bool is_apart(const Shape& w, const Picture& from, const Picture& to) const {
     const Shape &strides = window_->strides, &pads = window_->pads_before;

@@ -154,10 +154,7 @@ class ScatterKernel : public image::CallKernel {
     const Tensor &x = *site.in(0), &updates = *site.in(2);
     Tensor& y = site.results[0];
     const bool is_float = x.dtype() == DType::f32;
-    if (x.shape().empty()) return false;
-    if (update_ != Update::replace && !is_float && x.dtype() != DType::i32 &&
-        x.dtype() != DType::i64)
-      return false;
+    if (!takes(x)) return false;
     if (y.count() == 0) return true;
     if (!places_.find(x, *site.in(1))) return false;
     std::byte* to = y.mutable_bytes().data();
@@ -178,7 +175,16 @@ class ScatterKernel : public image::CallKernel {
     return true;
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& /*holdings*/) override {
+    return takes(*site.in(0));
+  }
+
  private:
+  bool takes(const Tensor& x) const {
+    const DType dtype = x.dtype();
+    return !x.shape().empty() && (update_ == Update::replace || dtype == DType::f32 ||
+                                  dtype == DType::i32 || dtype == DType::i64);
+  }
   template <class From, class To>
   void combine(const From* updates, To* y) const {
     for (const int64_t place : places_.at)

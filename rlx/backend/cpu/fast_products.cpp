@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "rlx/backend/cpu/packed_of.h"
+
 namespace rlx::detail {
 namespace {
 
@@ -44,39 +46,23 @@ class ProductKernel : public image::CallKernel {
     const Argument &a = site.inputs[0], &b = site.inputs[1];
     const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
     Tensor& result = site.results[0];
-    const bool is_half = b.present && half_of(b.tensor.dtype()), one_b = is_one(b);
-    if (!is_f32(a) || !(is_half ? one_b && options_.keeps_b : is_f32(b)) ||
-        (bias && (!is_f32(*bias) || bias->is_view)) || result.dtype() != DType::f32 ||
-        a.shape.size() < 2 || b.shape.size() < 2 || !has_few_axes(a) || !has_few_axes(b))
-      return false;
+    if (!takes(site)) return false;
     if (tile_ && !tile_->place(site, result.shape().size() - 1)) return false;
     // An activation is of the sums alone, before what the tile adds.
     const TileProgram::Start start = bias ? TileProgram::Start{floats_of(*bias), 0}
                                      : tile_ && !options_.activation ? tile_->take_start()
                                                                      : TileProgram::Start{};
     if (result.count() == 0) return true;
+    Products made = product_of(site);
+    vector::Product& product = made.product;
+    const int64_t matrices = made.matrices;
     const Steps a_strides(a), b_strides(b);
-    const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
-    const size_t a_row = options_.transpose_a ? a_last : a_last - 1,
-                 b_row = options_.transpose_b ? b_last : b_last - 1;
-    int64_t matrices = 1;
-    for (size_t d = 0; d + 2 < result.shape().size(); ++d) matrices *= result.shape()[d];
     float* c = result.mutable_data<float>().data();
-    vector::Product product{
-        .rows = a.shape[a_row],
-        .columns = result.shape().back(),
-        .inner = a.shape[2 * a_last - 1 - a_row],
-        .a = {floats_of(a), a_strides[a_row], a_strides[2 * a_last - 1 - a_row]},
-        .b = {nullptr, b_strides[b_row], b_strides[2 * b_last - 1 - b_row]},
-        .c = c,
-        .c_row = result.shape().back(),
-        .start = start.data,
-        .start_row = start.row};
-    if (one_b && matrices > 1 && rows_run_on(a, a_strides, a_row)) {
-      product.rows *= matrices;
-      matrices = 1;
-    }
-    if (one_b && options_.keeps_b && (is_half || product.rows >= engine_->gemm.tile_rows))
+    product.a.data = floats_of(a);
+    product.c = c;
+    product.start = start.data;
+    product.start_row = start.row;
+    if (packs(b, product))
       product.b.data = product.packed_b = packed(b, product);  // the former is not read
     else
       product.b.data = readable(b);
@@ -118,7 +104,71 @@ class ProductKernel : public image::CallKernel {
     return true;
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& holdings) override {
+    if (!takes(site)) return false;
+    const Argument& b = site.inputs[1];
+    if (site.results[0].count() == 0) return true;
+    const vector::Product product = product_of(site).product;
+    if (packs(b, product)) holdings.pack(1, order_of(b, product), 4 * packed_size(product));
+    return true;
+  }
+  void pack(const image::CallSite& site) override {
+    const Argument& b = site.inputs[1];
+    if (site.results[0].count() == 0) return;
+    const vector::Product product = product_of(site).product;
+    if (packs(b, product)) packed(b, product);
+  }
+
  private:
+  bool takes(const image::CallSite& site) const {
+    const Argument &a = site.inputs[0], &b = site.inputs[1];
+    const Argument* bias = options_.has_bias ? &site.inputs[2] : nullptr;
+    const bool is_half = b.present && half_of(b.tensor.dtype());
+    return is_f32(a) && (is_half ? is_one(b) && options_.keeps_b : is_f32(b)) &&
+           (!bias || (is_f32(*bias) && !bias->is_view)) && site.results[0].dtype() == DType::f32 &&
+           a.shape.size() >= 2 && b.shape.size() >= 2 && has_few_axes(a) && has_few_axes(b);
+  }
+
+  // Where the matrices lie is left out.
+  struct Products {
+    vector::Product product;
+    int64_t matrices;
+  };
+  Products product_of(const image::CallSite& site) const {
+    const Argument &a = site.inputs[0], &b = site.inputs[1];
+    const Shape& result = site.results[0].shape();
+    const Steps a_strides(a), b_strides(b);
+    const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
+    const size_t a_row = options_.transpose_a ? a_last : a_last - 1,
+                 b_row = options_.transpose_b ? b_last : b_last - 1;
+    int64_t matrices = 1;
+    for (size_t d = 0; d + 2 < result.size(); ++d) matrices *= result[d];
+    vector::Product product{.rows = a.shape[a_row],
+                            .columns = result.back(),
+                            .inner = a.shape[2 * a_last - 1 - a_row],
+                            .a = {nullptr, a_strides[a_row], a_strides[2 * a_last - 1 - a_row]},
+                            .b = {nullptr, b_strides[b_row], b_strides[2 * b_last - 1 - b_row]},
+                            .c_row = result.back()};
+    if (is_one(b) && matrices > 1 && rows_run_on(a, a_strides, a_row)) {
+      product.rows *= matrices;
+      matrices = 1;
+    }
+    return {product, matrices};
+  }
+
+  bool packs(const Argument& b, const vector::Product& product) const {
+    return is_one(b) && options_.keeps_b &&
+           (half_of(b.tensor.dtype()) || product.rows >= engine_->gemm.tile_rows);
+  }
+  int64_t packed_size(const vector::Product& product) const {
+    return engine_->gemm.packed_size(product.inner, product.columns);
+  }
+  // A view of the weight may be another part of it in every run.
+  static PackedWeights::Order order_of(const Argument& b, const vector::Product& product) {
+    return {kPackedProduct, product.inner,    product.columns,
+            product.b.row,  product.b.column, b.is_view ? b.offset : 0};
+  }
+
   static bool is_one(const Argument& b) {
     const size_t axes = b.shape.size();
     return axes == 2 || (axes > 2 && count(b.shape) == b.shape[axes - 1] * b.shape[axes - 2]);
@@ -150,33 +200,22 @@ class ProductKernel : public image::CallKernel {
   }
 
   const float* packed(const Argument& b, const vector::Product& product) {
-    const Tensor::Mark mark = b.tensor.mark();
-    const vector::Gemm& gemm = engine_->gemm;
-    // A view of the weight may be another part of it in every run.
-    const PackedWeights::Order order{kPackedProduct, product.inner,    product.columns,
-                                     product.b.row,  product.b.column, b.is_view ? b.offset : 0};
-    if (packed_ && mark == mark_ && order == order_) return packed_.get();
-    mark_ = {};
-    engine_->packed->get(
-        b.tensor, order, gemm.packed_size(product.inner, product.columns), packed_, [&](float* to) {
-          const Tensor tensor = as_f32(b.tensor, *engine_);
-          vector::Matrix from = product.b;
-          from.data = floats_in(tensor, b);
-          engine_->team.run(gemm.panels(product.columns), 4, [&](int64_t begin, int64_t end) {
-            gemm.pack(from, product.inner, product.columns, {begin, end}, to);
-          });
-        });
-    mark_ = mark;
-    order_ = order;
-    return packed_.get();
+    const auto make = [&](float* to) {
+      const vector::Gemm& gemm = engine_->gemm;
+      const Tensor tensor = as_f32(b.tensor, *engine_);
+      vector::Matrix from = product.b;
+      from.data = floats_in(tensor, b);
+      engine_->team.run(gemm.panels(product.columns), 4, [&](int64_t begin, int64_t end) {
+        gemm.pack(from, product.inner, product.columns, {begin, end}, to);
+      });
+    };
+    return packed_.get(*engine_, b.tensor, true, order_of(b, product), packed_size(product), make);
   }
 
   CpuEnginePtr engine_;
   ProductOptions options_;
   std::unique_ptr<TileProgram> tile_;
-  PackedPtr packed_;  // of b, when it had this mark, in this order
-  Tensor::Mark mark_;
-  PackedWeights::Order order_ = {};
+  PackedOf packed_;
   Tensor copied_;
   Tensor::Mark copied_mark_;
 };

@@ -121,19 +121,14 @@ class ByteProductKernel : public image::CallKernel {
     if (tile_ && !tile_->place(site, result.shape().size() - 1)) return false;
     if (result.count() == 0) return true;
     const Steps a_steps(a), b_steps(b);
-    const size_t a_last = a.shape.size() - 1, b_last = b.shape.size() - 1;
-    rows_ = a.shape[a_last - 1];
-    columns_ = result.shape().back();
-    inner_ = a.shape[a_last];
+    take_extents(site);
     int64_t matrices = result.count() / (rows_ * columns_);
-    const bool one_b = count(b.shape) == inner_ * columns_;
+    const bool one_b = is_one(b);
     if (one_b && !a.is_view && count(a.shape) == rows_ * matrices * inner_) {
       rows_ *= matrices;
       matrices = 1;
     }
-    vector::ByteMatrix left{bytes_of(a), a.tensor.dtype() == DType::i8, a_steps[a_last - 1],
-                            a_steps[a_last]},
-        right{bytes_of(b), b.tensor.dtype() == DType::i8, b_steps[b_last - 1], b_steps[b_last]};
+    vector::ByteMatrix left = matrix_of(a), right = matrix_of(b);
     if (!take_zeros(site, left.is_signed, right.is_signed)) return false;
     const std::byte *a_data = bytes_of(a), *b_data = bytes_of(b);
     int32_t* c = tile_ ? nullptr : result.mutable_data<int32_t>().data();
@@ -146,7 +141,37 @@ class ByteProductKernel : public image::CallKernel {
     return true;
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& holdings) override {
+    const Argument& b = site.inputs[1];
+    if (!has_few_axes(site.inputs[0]) || !has_few_axes(b)) return false;
+    if (site.results[0].count() == 0) return true;
+    take_extents(site);
+    if (keeps_b_ && is_one(b))
+      holdings.pack(1, order_of(matrix_of(b), b.is_view ? b.offset : 0),
+                    4 * (packed_words() + packed_sums()));
+    return true;
+  }
+  void pack(const image::CallSite& site) override {
+    if (site.results[0].count() == 0) return;
+    const Argument& b = site.inputs[1];
+    take_extents(site);
+    if (keeps_b_ && is_one(b)) pack(matrix_of(b), b.tensor, true);
+  }
+
  private:
+  void take_extents(const image::CallSite& site) {
+    const Shape& a = site.inputs[0].shape;
+    rows_ = a[a.size() - 2];
+    columns_ = site.results[0].shape().back();
+    inner_ = a.back();
+  }
+  bool is_one(const Argument& b) const { return count(b.shape) == inner_ * columns_; }
+  static vector::ByteMatrix matrix_of(const Argument& b) {
+    const Steps steps(b);
+    const size_t last = b.shape.size() - 1;
+    return {bytes_of(b), b.tensor.dtype() == DType::i8, steps[last - 1], steps[last]};
+  }
+
   // Where the matrices of a batch begin, in an operand whose batch dims broadcast to the result's.
   static int64_t start_of(const Argument& x, const Steps& steps, const Shape& result,
                           int64_t index) {
@@ -179,21 +204,28 @@ class ByteProductKernel : public image::CallKernel {
                 b_zeros_);
   }
 
+  // The sums of columns lie behind the words, of four bytes each as floats are.
+  int64_t packed_words() const { return engine_->byte_gemm.packed_words(inner_, columns_); }
+  int64_t packed_sums() const {
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    return gemm.panels(columns_) * gemm.panel_columns;
+  }
+  // A view of the weight may be another part of it in every run.
+  PackedWeights::Order order_of(const vector::ByteMatrix& b, int64_t offset) const {
+    const vector::ByteGemm& gemm = engine_->byte_gemm;
+    return {kPackedByteProduct,
+            gemm.in_word,
+            gemm.panel_columns,
+            offset,
+            inner_,
+            columns_,
+            b.row,
+            b.column};
+  }
   void pack(const vector::ByteMatrix& b, const Tensor& weight, bool is_kept) {
-    // A view of the weight may be another part of it in every run.
     const int64_t offset = static_cast<const std::byte*>(b.data) - weight.bytes().data();
     const vector::ByteGemm& gemm = engine_->byte_gemm;
-    const PackedWeights::Order order{kPackedByteProduct,
-                                     gemm.in_word,
-                                     gemm.panel_columns,
-                                     offset,
-                                     inner_,
-                                     columns_,
-                                     b.row,
-                                     b.column};
-    // The sums of columns lie behind the words, of four bytes each as floats are.
-    const int64_t words = gemm.packed_words(inner_, columns_),
-                  sums = gemm.panels(columns_) * gemm.panel_columns;
+    const int64_t words = packed_words();
     const auto make = [&](float* to) {
       auto* packed = reinterpret_cast<uint32_t*>(to);
       auto* sums_of = reinterpret_cast<int32_t*>(to + words);
@@ -202,7 +234,8 @@ class ByteProductKernel : public image::CallKernel {
                           gemm.pack(b, inner_, columns_, {begin, end}, packed, sums_of);
                         });
     };
-    const float* made = kept_.get(*engine_, weight, is_kept, order, words + sums, make);
+    const float* made =
+        kept_.get(*engine_, weight, is_kept, order_of(b, offset), words + packed_sums(), make);
     packed_ = reinterpret_cast<const uint32_t*>(made);
     sums_ = reinterpret_cast<const int32_t*>(made + words);
   }

@@ -1,6 +1,7 @@
 #include "rlx/backend/cpu/fast_recurrent.h"
 
 #include <algorithm>
+#include <array>
 
 #include "rlx/backend/cpu/packed_of.h"
 
@@ -13,18 +14,22 @@ using Kind = RecurrentOptions::Kind;
 // A weight [columns, inner], seen as its transpose and packed for products with rows of x or h.
 class PackedWeight {
  public:
-  // Of a tensor the part that begins at `first`.
-  void take(const CpuEngine& engine, const Tensor& w, bool is_kept, int64_t first, int64_t inner,
-            int64_t columns) {
+  // Of an operand the part that begins at `first`.
+  struct Part {
+    size_t input;
+    int64_t first, inner, columns;
+    PackedWeights::Order order() const { return {kPackedRecurrent, first, inner, columns}; }
+    int64_t size(const vector::Gemm& gemm) const { return gemm.packed_size(inner, columns); }
+  };
+  void take(const CpuEngine& engine, const image::CallSite& site, bool is_kept, const Part& part) {
     const vector::Gemm& gemm = engine.gemm;
-    inner_ = inner;
-    columns_ = columns;
-    const PackedWeights::Order order{kPackedRecurrent, first, inner, columns};
-    packed_ =
-        kept_.get(engine, w, is_kept, order, gemm.packed_size(inner, columns), [&](float* to) {
-          gemm.pack({w.data<float>().data() + first, 1, inner}, inner, columns,
-                    {0, gemm.panels(columns)}, to);
-        });
+    const Tensor& w = *site.in(part.input);
+    inner_ = part.inner;
+    columns_ = part.columns;
+    packed_ = kept_.get(engine, w, is_kept, part.order(), part.size(gemm), [&](float* to) {
+      gemm.pack({w.data<float>().data() + part.first, 1, inner_}, inner_, columns_,
+                {0, gemm.panels(columns_)}, to);
+    });
   }
   // c = start + a * w^T
   void multiply(const CpuEngine& engine, const float* a, int64_t rows, const float* start,
@@ -79,7 +84,7 @@ class Direction {
     e_ = e;
     const int64_t wide = e.gates * e.hidden;
     const auto sized = [](int64_t count) { return static_cast<size_t>(count); };
-    take_weights(site);
+    take_weights(site, e);
     take_bias(site);
     from_x_.resize(sized(e.steps * e.batches * wide));
     sums_.resize(sized(e.batches * wide));
@@ -100,17 +105,25 @@ class Direction {
     }
   }
 
+  void hold(const Extents& e, image::Holdings& holdings) const {
+    for (const PackedWeight::Part& part : parts_of(e))
+      if (part.columns > 0) holdings.pack(part.input, part.order(), 4 * part.size(engine_.gemm));
+  }
+  void take_weights(const image::CallSite& site, const Extents& e) {
+    const std::array<PackedWeight::Part, 3> parts = parts_of(e);
+    w_.take(engine_, site, options_.keeps_weights, parts[0]);
+    r_.take(engine_, site, options_.keeps_weights, parts[1]);
+    if (parts[2].columns > 0) last_r_.take(engine_, site, options_.keeps_weights, parts[2]);
+  }
+
  private:
-  void take_weights(const image::CallSite& site) {
-    const Tensor &w = *site.in(1), &r = *site.in(2);
-    const bool is_kept = options_.keeps_weights;
-    const int64_t wide = e_.gates * e_.hidden, from_r = d_ * wide * e_.hidden;
-    w_.take(engine_, w, is_kept, d_ * wide * e_.inputs, e_.inputs, wide);
+  std::array<PackedWeight::Part, 3> parts_of(const Extents& e) const {
+    const int64_t wide = e.gates * e.hidden, from_r = d_ * wide * e.hidden;
     // What a gru makes of the state depends on two gates that come first.
-    const int64_t first = options_.kind == Kind::gru ? 2 * e_.hidden : wide;
-    r_.take(engine_, r, is_kept, from_r, e_.hidden, first);
-    if (first < wide)
-      last_r_.take(engine_, r, is_kept, from_r + first * e_.hidden, e_.hidden, wide - first);
+    const int64_t first = options_.kind == Kind::gru ? 2 * e.hidden : wide;
+    return {{{1, d_ * wide * e.inputs, e.inputs, wide},
+             {2, from_r, e.hidden, first},
+             {2, from_r + first * e.hidden, e.hidden, wide - first}}};
   }
 
   // Both halves as one, but where a gru scales what the second is added to.
@@ -262,24 +275,13 @@ class RecurrentKernel : public image::CallKernel {
   }
 
   bool run(image::CallSite& site) override {
-    for (size_t i = 0; i < site.inputs.size(); ++i)
-      if (i != 4 && !is_f32(site.inputs[i])) return false;
-    const Shape& x = site.in(0)->shape();
-    const bool lstm = options_.kind == Kind::lstm;
-    const Extents e{.steps = x[options_.batch_first ? 1 : 0],
-                    .batches = x[options_.batch_first ? 0 : 1],
-                    .inputs = x[2],
-                    .hidden = site.in(2)->shape()[2],
-                    .gates = lstm                         ? 4
-                             : options_.kind == Kind::gru ? 3
-                                                          : 1,
-                    .directions = options_.directions,
-                    .batch_first = options_.batch_first};
-    if (e.batches == 0 || e.hidden == 0 || e.steps == 0) return false;
+    if (!takes(site)) return false;
+    const Extents e = extents_of(site);
     if (!take_lengths(site.in(4), e)) return false;
     float *y = site.results[0].mutable_data<float>().data(),
           *y_h = site.results[1].mutable_data<float>().data(),
-          *y_c = lstm ? site.results[2].mutable_data<float>().data() : nullptr;
+          *y_c =
+              options_.kind == Kind::lstm ? site.results[2].mutable_data<float>().data() : nullptr;
     const auto each = [&](int64_t begin, int64_t end) {
       for (int64_t d = begin; d < end; ++d)
         directions_[size_t(d)].run(site, e, lengths_, y, y_h, y_c);
@@ -292,7 +294,39 @@ class RecurrentKernel : public image::CallKernel {
     return true;
   }
 
+  bool hold(const image::CallSite& site, image::Holdings& holdings) override {
+    if (!takes(site)) return false;
+    if (options_.keeps_weights)
+      for (const Direction& each : directions_) each.hold(extents_of(site), holdings);
+    return true;
+  }
+  void pack(const image::CallSite& site) override {
+    if (!options_.keeps_weights) return;
+    const Extents e = extents_of(site);
+    engine_->team.run(e.directions, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t d = begin; d < end; ++d) directions_[size_t(d)].take_weights(site, e);
+    });
+  }
+
  private:
+  bool takes(const image::CallSite& site) const {
+    for (size_t i = 0; i < site.inputs.size(); ++i)
+      if (i != 4 && !is_f32(site.inputs[i])) return false;
+    const Extents e = extents_of(site);
+    return e.batches != 0 && e.hidden != 0 && e.steps != 0;
+  }
+  Extents extents_of(const image::CallSite& site) const {
+    const Shape& x = site.in(0)->shape();
+    return {.steps = x[options_.batch_first ? 1 : 0],
+            .batches = x[options_.batch_first ? 0 : 1],
+            .inputs = x[2],
+            .hidden = site.in(2)->shape()[2],
+            .gates = options_.kind == Kind::lstm  ? 4
+                     : options_.kind == Kind::gru ? 3
+                                                  : 1,
+            .directions = options_.directions,
+            .batch_first = options_.batch_first};
+  }
   // False where one is out of range, for its message.
   bool take_lengths(const Tensor* given, const Extents& e) {
     lengths_.clear();

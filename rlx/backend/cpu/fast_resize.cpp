@@ -132,8 +132,7 @@ class ResizeKernel : public image::CallKernel {
     Tensor& y = site.results[0];
     if (!is_f32(given) || given.shape.empty()) return false;
     if (y.count() == 0) return true;
-    if (!find_taps(given.shape, site.stored.empty() ? y.shape() : site.stored[0].shape))
-      return false;
+    if (!find_taps(given.shape, site.shape_of(0))) return false;
     if (!site.stored.empty()) return repeat_pixels(site);
     std::optional<image::Argument> copy;
     const float* from = floats_of(without_view(given, *engine_, copy));

@@ -190,8 +190,9 @@ Kernel fake_quantise(const image::Call& call, const image::Image& /*image*/,
   return fake_quantise_kernel(engine, call.attrs.get<int64_t>("bits"));
 }
 
+constexpr auto kNever = CallTraits::ChannelsLast::never;
 constexpr VectorEntry kNumbers[] = {
-    {"cast", plain<cast_kernel>},
+    {"cast", plain<cast_kernel>, true, kNever, -1, true},
     {"dequantise", plain<dequantise_kernel>},
     {"dequantise", plain<dequantise_kernel>, false},  // of copies
     {"fake_quantise", fake_quantise},
@@ -205,21 +206,21 @@ constexpr VectorEntry kIndices[] = {
     {"argmin", extreme<false>, false},
     {"cumprod", scan<true>, false},
     {"cumsum", scan<false>, false},
-    {"gather_elements", gather_places<PlaceOptions::Kind::elements>, false},
-    {"gather_nd", gather_places<PlaceOptions::Kind::tuples>, false},
+    {"gather_elements", gather_places<PlaceOptions::Kind::elements>, false, kNever, -1, true},
+    {"gather_nd", gather_places<PlaceOptions::Kind::tuples>, false, kNever, -1, true},
     {"one_hot", one_hot, false},
     {"range", range, false},
-    {"reshape", plain<copy_kernel>},
+    {"reshape", plain<copy_kernel>, true, kNever, -1, true},
     {"rope", rope, false},
-    {"scatter", scatter<PlaceOptions::Kind::rows>, false},
-    {"scatter_elements", scatter<PlaceOptions::Kind::elements>, false},
-    {"scatter_nd", scatter<PlaceOptions::Kind::tuples>, false},
-    {"shape_of", plain<extents_kernel>},
-    {"size_of", plain<extents_kernel>},
+    {"scatter", scatter<PlaceOptions::Kind::rows>, false, kNever, -1, true},
+    {"scatter_elements", scatter<PlaceOptions::Kind::elements>, false, kNever, -1, true},
+    {"scatter_nd", scatter<PlaceOptions::Kind::tuples>, false, kNever, -1, true},
+    {"shape_of", plain<extents_kernel>, true, kNever, -1, true},
+    {"size_of", plain<extents_kernel>, true, kNever, -1, true},
     {"sort", sort, false},
     {"top_k", top_k, false},
-    {"trilu", trilu, false},
-    {"write_slice", plain<write_slice_kernel>, false},
+    {"trilu", trilu, false, kNever, -1, true},
+    {"write_slice", plain<write_slice_kernel>, false, kNever, -1, true},
 };
 
 template <Kernel (*make)(CpuEnginePtr, SplatLimits)>
@@ -233,7 +234,7 @@ Kernel splat(const image::Call& call, const image::Image& /*image*/, const CpuEn
 constexpr VectorEntry kPlanes[] = {
     {"batch_norm", batch_norm, false},
     {"group_norm", group_norm, false},
-    {"pad", pad, false},
+    {"pad", pad, false, kNever, -1, true},
     {"resize", resize, true, CallTraits::ChannelsLast::if_operands_are},
     {"splat_raster", splat<splat_kernel>, false},
     {"splat_raster_gradient", splat<splat_gradient_kernel>, false},

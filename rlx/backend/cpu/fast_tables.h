@@ -14,6 +14,8 @@ struct VectorEntry {
   bool reads_views = true;
   CallTraits::ChannelsLast channels_last = CallTraits::ChannelsLast::never;
   int anywhere = -1;  // the input that it takes at any address; -1: none
+  bool halves =
+      false;  // takes f16 and bf16 as they are; else its operands and results are made f32
 };
 
 std::span<const VectorEntry> number_table();     // quantised numbers, products of bytes, casts

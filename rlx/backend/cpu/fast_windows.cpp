@@ -94,8 +94,7 @@ class PoolKernel : public image::CallKernel {
     vector::Windows w;
     const bool of_bytes = y.dtype() == DType::u8 || y.dtype() == DType::i8;
     if (!(of_bytes || is_f32(site.inputs[0])) || count(shape) == 0 || y.count() == 0 ||
-        !make_windows(shape, site.stored.empty() ? y.shape() : site.stored[0].shape,
-                      options_.extents, options_.window, w))
+        !make_windows(shape, site.shape_of(0), options_.extents, options_.window, w))
       return false;
     if (of_bytes) return run_bytes(site, w);
     if (!site.stored.empty()) return run_channels_last(site, w);

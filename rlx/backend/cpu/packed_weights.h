@@ -2,14 +2,13 @@
 // the same weight in the same order share them, and they go with the last of these.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 
 #include "rlx/base/large_pages.h"
-#include "rlx/tensor/tensor.h"
+#include "rlx/image/call.h"
 
 namespace rlx::detail {
 
@@ -29,7 +28,7 @@ enum PackedKind : int64_t {
 class PackedWeights {
  public:
   // What decides the order, besides the weight itself: a kind of packing and its numbers.
-  using Order = std::array<int64_t, 8>;
+  using Order = image::Holdings::Order;
 
   // `held` is what the caller has, made of another weight or of none; it becomes the packed one.
   // make(to) writes all `floats`.

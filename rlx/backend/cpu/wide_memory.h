@@ -15,10 +15,11 @@ namespace rlx::detail {
 // earlier one asked for, in the same order, gets the same tensors and allocates nothing.
 class WideMemory {
  public:
+  // What a tensor of so many f32 takes.
+  static int64_t bytes_for(int64_t floats) { return int64_t{4} << size_of(floats); }
   // A tensor of at least so many f32.
   Tensor take(int64_t floats) {
-    size_t size = kLeast;
-    while (size < kSizes && (int64_t{1} << size) < floats) ++size;
+    const size_t size = size_of(floats);
     const std::lock_guard lock(mutex_);
     std::vector<Tensor>& free = free_[size];
     if (free.empty()) {
@@ -30,8 +31,7 @@ class WideMemory {
     return taken;
   }
   void give(Tensor tensor) {
-    size_t size = kLeast;
-    while ((int64_t{1} << size) < tensor.count()) ++size;
+    const size_t size = size_of(tensor.count());
     const std::lock_guard lock(mutex_);
     free_[size].push_back(std::move(tensor));
   }
@@ -42,6 +42,11 @@ class WideMemory {
 
  private:
   static constexpr size_t kLeast = 10, kSizes = 48;  // in bits
+  static size_t size_of(int64_t floats) {
+    size_t size = kLeast;
+    while (size < kSizes && (int64_t{1} << size) < floats) ++size;
+    return size;
+  }
   std::mutex mutex_;
   std::atomic<int64_t> bytes_{0};
   std::array<std::vector<Tensor>, kSizes + 1> free_;

@@ -49,7 +49,7 @@ class Importer {
     rlx::Graph graph;
     Scope scope;
     Symbols symbols;
-    add_initializers(model_.graph, graph, scope, options_.initializers);
+    add_initializers(model_.graph, graph, scope, options_.initializers, options_.numbers);
     std::set<std::string> given;
     for (const ValueInfo& input : model_.graph.inputs) {
       if (!given.insert(input.name).second)

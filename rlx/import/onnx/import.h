@@ -32,7 +32,8 @@ struct ElementTypes {
 };
 
 // What the initializers of floats become. Those of one element, which are the numbers of formulas,
-// and small integers, which shapes are made of, are always constants. All keep their names.
+// are constants, but for those that ImportOptions::numbers names, and so are small integers, which
+// shapes are made of. All keep their names.
 enum class Initializers {
   weights,    // set_weight() may change them
   states,     // that start as them: a step of training updates them
@@ -51,6 +52,9 @@ struct ImportOptions {
   // Resize as ONNX is written, in exact numbers, not as onnxruntime and PyTorch compute it.
   bool exact_resize = false;
   Initializers initializers = Initializers::weights;
+  // Initializers of one float that become what `initializers` says, too: set_weight() may change
+  // them, and no formula is known by what they are in the file. An Error names one that is none.
+  std::vector<std::string> numbers = {};
 };
 
 // What must be a constant is computed from inputs: it decides the graph's structure. They may be

@@ -1,5 +1,6 @@
 #include "rlx/import/onnx/sources.h"
 
+#include <algorithm>
 #include <cctype>
 
 #include "rlx/ir/known.h"
@@ -30,8 +31,10 @@ Dims dims_of(const std::vector<DimInfo>& shape, const std::string& input, Symbol
   return dims;
 }
 
-Value source(const std::string& name, const Tensor& tensor, rlx::Graph& graph, Initializers as) {
-  const bool floats = is_float(tensor.dtype()) && tensor.count() > 1;
+Value source(const std::string& name, const Tensor& tensor, rlx::Graph& graph, Initializers as,
+             const std::vector<std::string>& numbers) {
+  const bool is_weight = std::find(numbers.begin(), numbers.end(), name) != numbers.end();
+  const bool floats = is_float(tensor.dtype()) && tensor.count() > (is_weight ? 0 : 1);
   const bool large = tensor.count() > kMostKnownElements;
   if (name.empty() || as == Initializers::constants || !(floats || large))
     return graph.constant(tensor, name);
@@ -118,11 +121,18 @@ std::string Symbols::named(const std::string& name) {
 
 std::string element_name(const std::string& sequence, size_t k) { return text(sequence, '.', k); }
 
-void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, Initializers as) {
+void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, Initializers as,
+                      const std::vector<std::string>& numbers) {
   for (const TensorData& data : from.initializers)
-    scope.items[data.name] = tensor_item(source(data.name, data.tensor, graph, as), data.is_string);
+    scope.items[data.name] =
+        tensor_item(source(data.name, data.tensor, graph, as, numbers), data.is_string);
   for (const SparseTensor& sparse : from.sparse_initializers)
-    scope.items[sparse.values.name] = source(sparse.values.name, dense(sparse), graph, as);
+    scope.items[sparse.values.name] = source(sparse.values.name, dense(sparse), graph, as, numbers);
+  for (const std::string& name : numbers) {
+    const Item* item = scope.find(name);
+    if (!item || !item->value || !is_float(item->value.type().dtype))
+      fail(ErrorKind::invalid_input, "import: there is no initializer '", name, "' of floats");
+  }
 }
 
 void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph, Scope& scope,

@@ -31,7 +31,9 @@ struct Symbols {
   std::string named(const std::string& name);
 };
 
-void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, Initializers as);
+// `numbers`: those of one float that are as others.
+void add_initializers(const Graph& from, rlx::Graph& graph, Scope& scope, Initializers as,
+                      const std::vector<std::string>& numbers = {});
 void add_input(const ValueInfo& info, const ImportOptions& options, rlx::Graph& graph, Scope& scope,
                Symbols& symbols);
 void add_output(const std::string& name, rlx::Graph& graph, const Scope& scope);

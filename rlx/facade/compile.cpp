@@ -1,12 +1,12 @@
-// From a graph to an image, and on to a program.
+// From a graph to an image, and on to a program: what links the compiler.
 
 #include <optional>
 
 #include "rlx/backend/cpu/cpu_backend.h"
 #include "rlx/base/error.h"
 #include "rlx/compile/build_image.h"
+#include "rlx/facade/optimised.h"
 #include "rlx/lower/references.h"
-#include "rlx/passes/passes.h"
 #include "rlx/runtime/internals.h"
 
 namespace rlx {

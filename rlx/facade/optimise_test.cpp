@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rlx/conformance/device_test.h"
+#include "rlx/facade/optimised.h"
 #include "rlx/ir/text.h"
 #include "rlx/op.h"
 #include "rlx/ops/catalog.h"
