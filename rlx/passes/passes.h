@@ -30,6 +30,7 @@ extern const Pass join_products;
 // For a device.
 extern const Pass split_large;
 extern const Pass fit_integers;
+extern const Pass join_slices;
 extern const Pass fuse;
 
 // The graph without what dead_code drops.

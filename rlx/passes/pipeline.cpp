@@ -36,6 +36,7 @@ std::vector<const Pass*> pass_pipeline() {
       &dead_code,         //
       &split_large,       //
       &fit_integers,      //
+      &join_slices,       //
       &fuse,
   };
 }
