@@ -1,7 +1,7 @@
-// Fused groups: a body of ops on single elements, with at most one other op among them, the anchor,
-// becomes one kernel. The anchor's kernel is not changed: the functions that it loads operands with
-// compute what comes before it for the element at hand, and the one that it stores its result with
-// computes what comes behind.
+// Fused groups: a body of ops on single elements and maps, with at most one other op among them,
+// the anchor, becomes one kernel. The anchor's kernel is not changed: the functions that it loads
+// operands with compute what comes before it for the element at hand, and the one that it stores
+// its result with computes what comes behind.
 #pragma once
 
 #include <optional>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "rlx/codegen/computed.h"
 #include "rlx/codegen/elementwise.h"
 #include "rlx/codegen/pointwise.h"
 #include "rlx/codegen/render.h"
@@ -53,7 +54,7 @@ bool Statements::add(int at) {
     return !turns;
   }
   const std::optional<ScalarFormula> formula = scalar_formula(node);
-  if (!formula) return false;
+  if (!formula) return add_map(at);
   const std::string function = function_of(node, at, *formula);
   std::string arguments;
   for (const Value& input : node.inputs) {
@@ -66,6 +67,16 @@ bool Statements::add(int at) {
   names_[size_t(at)] = text('v', at);
   lines += text("  let v", at, " = ",
                 rounded(text(function, '(', arguments, ')'), node.types[0].dtype), ";\n");
+  return true;
+}
+
+bool Statements::add_map(int at) {
+  if (is_behind_turn(at)) return false;  // it counts elements as they lie
+  const std::optional<std::string> function = write_map(site_, body_, at, module_);
+  if (!function) return false;
+  names_[size_t(at)] = text('v', at);
+  lines += text("  let v", at, " = ",
+                rounded(text(*function, "(i)"), body_.node(at).types[0].dtype), ";\n");
   return true;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,16 +15,20 @@ namespace rlx {
 struct Module {
   std::vector<Operand> operands;
   std::vector<Param> params;
+  std::vector<Constant> constants = {};
   std::vector<KernelText> includes;
   std::string functions;
   std::vector<std::string> written;  // names of functions and params
+  std::set<ValueId> anywhere = {};   // of operands: a function reads any of their elements
+  bool flags_errors = false;
 
   bool write(const std::string& name);  // false where it is there
 };
 
-// Writes pointwise nodes of a body as statements about element i of values that have so many. Where
-// there is a transpose among them, i counts as before it: what is computed behind it is the element
-// at its place there. The anchor and what it is made of have no part in that.
+// Writes pointwise nodes of a body, and what functions of one element compute (computed.h), as
+// statements about element i of values that have so many. Where there is a transpose among them, i
+// counts as before it: what is computed behind it is the element at its place there. The anchor and
+// what it is made of have no part in that.
 class Statements {
  public:
   // `window`: of the elements that a dispatch takes, where it does not take all.
@@ -51,6 +56,7 @@ class Statements {
 
   // The operands that the lines speak of, by name; loads() gives them their elements i.
   std::string loads() const;
+  const std::vector<std::string>& loaded_operands() const { return loaded_; }
   std::string lines;
 
  private:
@@ -61,6 +67,9 @@ class Statements {
   bool turn_back(Operand& operand) const;
 
   int origin_of(const Value& value) const;
+
+  // What a kernel with a function of one element computes is that function's.
+  bool add_map(int at);
 
   std::optional<std::string> constant(int at);
 

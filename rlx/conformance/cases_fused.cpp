@@ -1,6 +1,8 @@
 // Rows for fused groups: regions of ops on single elements, and anchors with what comes before them
 // and what finishes them.
 
+#include <algorithm>
+
 #include "rlx/conformance/op_cases.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_cumulative.h"
@@ -17,6 +19,8 @@ const OpDef& max_pool_op();
 const OpDef& quantise_op();
 const OpDef& sort_op();
 const OpDef& dequantise_op();
+
+std::vector<OpCase> fused_map_cases();
 
 namespace {
 
@@ -355,8 +359,11 @@ std::vector<OpCase> fused_cases() {
               "max_pool, special values", 4, pooled_highest),
   };
   for (OpCase& row : cases_with_loads()) cases.push_back(std::move(row));
+  for (OpCase& row : fused_map_cases()) cases.push_back(std::move(row));
   for (OpCase& row : cases)
-    if (!is_concrete(row.inputs[0].type.shape)) row.symbols = {{"n", 5}};
+    if (std::any_of(row.inputs.begin(), row.inputs.end(),
+                    [](const CaseInput& each) { return !is_concrete(each.type.shape); }))
+      row.symbols = {{"n", 5}};
   return cases;
 }
 

@@ -47,6 +47,27 @@ std::string run_error(const Reader& reader, const Device& device, int64_t kernel
   });
 }
 
+// Rows that other kernels find while they load, or behind what they compute.
+const Reader kMaps[] = {
+    {"a sum", {2}, [](Value x, Value i, Value u) { return gather(x, i) + gather(x, i) * u; }},
+    {"a row", {2}, [](Value x, Value i, Value u) { return softmax(gather(x, i) * u) + u; }},
+    {"a product",
+     {2},
+     [](Value x, Value i, Value u) { return matmul(gather(x, i), u) + gather(x, i); }},
+};
+
+TEST(IndexErrors, AreRaisedByMapsOnEveryDevice) {
+  for (const Device& device : test_devices())
+    for (const Reader& reader : kMaps) {
+      SCOPED_TRACE(text(device.name(), ", ", reader.name));
+      EXPECT_EQ(run_error(reader, device, 0, 2), "");
+      for (const double index : {4.0, -4.0}) {
+        const std::string message = run_error(reader, device, 0, index);
+        EXPECT_NE(message.find("out of range"), std::string::npos) << message;
+      }
+    }
+}
+
 TEST(IndexErrors, AreRaisedOnEveryDevice) {
   for (const Device& device : test_devices())
     for (const Reader& reader : kReaders)

@@ -381,6 +381,31 @@ void views_step(RandomPool& p) {
   }
 }
 
+// Alike ops on neighbouring slices of a value, which come together again or go their ways.
+void slices_step(RandomPool& p) {
+  const Value x = p.any_float(1).value;
+  const int64_t axis = p.axis_of(x);
+  const Dim& extent = x.shape()[static_cast<size_t>(axis)];
+  if (!extent.is_number() || extent.number() < 2) return;
+  const int64_t count = p.random.between(2, std::min<int64_t>(extent.number(), 5));
+  Dims shape = x.shape();
+  shape[static_cast<size_t>(axis)] = 1;
+  const Value by = weight(p, x.dtype(), shape), square = inner(p, x * x);
+  const bool odd = p.random.chance(0.1), together = p.random.chance(0.5);
+  Values parts;
+  for (int64_t k = 0; k < count; ++k) {
+    const int64_t first = extent.number() * k / count, end = extent.number() * (k + 1) / count;
+    const auto of = [&](Value whole) { return slice(whole, Ints{first}, Ints{end}, {axis}); };
+    const Value part = of(x);
+    const Value y = sum_of(p, tanh(part), by);
+    parts.push_back(
+        inner(p, odd && k == 1 ? abs(y) : product_of(p, y, together ? of(square) : part)));
+  }
+  if (p.random.chance(0.1)) std::swap(parts[0], parts[1]);
+  if (together) return p.keep(concat(parts, axis), false);
+  for (const Value& part : parts) p.keep(p.random.chance(0.5) ? softmax(part, axis) : part, false);
+}
+
 // A matrix [rows, columns] of bytes as floats, of the dtype, by a scale and perhaps a zero point:
 // of the whole, of an axis, or what is none of both.
 Value dequantised_matrix(RandomPool& p, DType dtype, const Dim& rows, int64_t columns) {
@@ -466,7 +491,7 @@ void quantised_step(RandomPool& p) {
 std::vector<RandomStep> random_formulas() {
   return {gelu_step,       gate_step,      softmax_step, norm_step,       norm_step,
           group_norm_step, folded_step,    folded_step,  transposes_step, views_step,
-          quantised_step,  cancelled_step, bytes_step};
+          quantised_step,  cancelled_step, bytes_step,   slices_step};
 }
 
 }  // namespace rlx

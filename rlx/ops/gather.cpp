@@ -63,33 +63,35 @@ std::optional<HostValue> symbolic(const InferSite& site) {
   return value;
 }
 
-// Where x or y is beyond what a device binds at once, each shard takes some rows of the one and
-// some elements of the other.
+// Where x is beyond what a device binds at once, each shard takes some rows of it, and where y is,
+// too, some elements of that.
 Steps lower_rows(const LowerSite& site) {
   const Dims &from = site.in(0).shape, &shape = site.out().shape;
   const size_t axis = axis_of(site);
-  const Dim outer = product(from, 0, axis), inner = product(from, axis + 1, from.size()),
-            length = from[axis];
+  const Dim inner = product(from, axis + 1, from.size()), length = from[axis];
+  const bool large_table = !fits_binding(site.in(0).dtype, from, site.traits) &&
+                           product(from, 0, axis).is(1) && site.inputs[0].contiguous();
+  if (!large_table)
+    return gather_places(site, site.inputs[0],
+                         row_places(site.in(0), count(site.in(1).shape), axis));
   const bool packed = is_packed(site.out().dtype, site.traits);
   const TensorType wide{packed ? unpacked(site.out().dtype) : site.out().dtype, shape};
   const bool large_result = !fits_binding(wide.dtype, shape, site.traits);
-  const bool large_table = !fits_binding(site.in(0).dtype, from, site.traits) && outer.is(1) &&
-                           site.inputs[0].contiguous();
 
   Operand x = site.read("x", 0);
   Operand y = packed && large_result ? site.temporary("y", wide) : site.write("y");
   const auto bytes = [&](DType dtype) { return device_storage(dtype, site.traits).bytes; };
   const Dim elements = count(shape), per_table = window_elements(bytes(x.dtype), site.traits);
-  const Dim rows = large_table ? larger(floor_div(per_table, larger(inner, 1)), 1) : length;
+  const Dim rows = larger(floor_div(per_table, larger(inner, 1)), 1);
   const Dim per_result =
       large_result ? Dim(shard_elements(bytes(wide.dtype), site.traits)) : elements;
-  const Dim tables = large_table ? ceil_div(larger(length, 1), rows) : 1;
+  const Dim tables = ceil_div(larger(length, 1), rows);
   const Dim repeat = large_result ? tables * ceil_div(elements, per_result) : tables;
   const Dim shard = shard_of(repeat);
   const Dim row_first = mod(shard, tables) * rows, row_end = smaller(length, row_first + rows);
   const Dim first = floor_div(shard, tables) * per_result,
             end = smaller(elements, first + per_result);
-  if (large_table) x.window = {row_first * inner, (row_end - row_first) * inner};
+  x.window = {row_first * inner, (row_end - row_first) * inner};
   if (large_result) y.window = {first, end - first};
   Steps steps = Dispatch{
       .kernel = kernel("gather", {"indices"}),

@@ -357,6 +357,32 @@ TEST(Fuse, AnAnchorMayHaveResultsThatNobodyReads) {
   EXPECT_EQ(fused_ops(indexed), "max_pool relu");
 }
 
+TEST(Fuse, WhatIsGatheredPaddedOrEnlargedIsFoundByTheKernelThatReadsIt) {
+  Graph rows;
+  const Value words = rows.input("words", f32({100, 8})), at = rows.input("at", {DType::i32, {8}});
+  const Value places = rows.input("places", f32({9, 8}));
+  rows.output("y", gather(words, at) + gather(places, at));
+  EXPECT_EQ(fused_ops(rows), "fused(gather gather add)");
+  Graph loads;
+  const Value picture = loads.input("x", f32({1, 2, 4, 4}));
+  loads.output("y", sum(resize(pad(picture, Dims{0, 0, 1, 1, 0, 0, 1, 1}), Dims{1, 2, 12, 12}) *
+                            loads.input("scale", f32({2, 1, 1})),
+                        {-1}));
+  EXPECT_EQ(fused_ops(loads), "fused(pad resize mul sum)");
+  // Words are stored whole, by one kernel.
+  Graph packed;
+  const Value halves = packed.input("x", {DType::bf16, {3, 4}});
+  packed.output("y", relu(pad(halves, Dims{0, 1, 0, 1})));
+  EXPECT_EQ(fused_ops(packed), "fused(pad relu)");
+}
+
+TEST(Fuse, WhatAMapReadsIsNotAMemberAtTheSameElement) {
+  Graph graph;
+  const Value x = tanh(graph.input("x", kMatrix)), at = graph.input("at", {DType::i32, {8}});
+  graph.output("y", gather(x, at) * gather(x, at, 1) + relu(x));
+  EXPECT_EQ(fused_ops(graph), "tanh fused(gather gather mul relu add)");
+}
+
 // As where dead-code is disabled.
 TEST(Fuse, AnAnchorThatNobodyReadsTakesNothing) {
   Graph graph;

@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "rlx/codegen/channels_last.h"
+#include "rlx/codegen/computed.h"
 #include "rlx/codegen/host_group.h"
 #include "rlx/ops/ops_core.h"
 
@@ -74,8 +75,8 @@ std::vector<Grouping::Group> Grouping::find() {
     grow(groups_.back(), number);
     Group& made = groups_.back();
     std::sort(made.nodes.begin(), made.nodes.end());
-    const bool useful =
-        made.anchor >= 0 || scalar_count(made) > (copies && made.turn >= 0 ? 0u : 1u);
+    const bool useful = made.anchor >= 0 || scalar_count(made) + made.maps.size() >
+                                                (copies && made.turn >= 0 ? 0u : 1u);
     if (useful && speaks_of_inputs(made) && fits(made)) continue;
     for (const int node : made.nodes) group_[size_t(node)] = -1;
     groups_.pop_back();
@@ -101,8 +102,8 @@ Values Grouping::read_by(int at) const {
 
 bool Grouping::in_body(const Group& group, int reader, const Value& input) const {
   if (!is_constant(input.producer())) return false;
-  return is_scalar_constant(input.producer()) ? reader != group.anchor || is_host(reader, input)
-                                              : is_host(reader, input);
+  const bool is_kernel = reader == group.anchor || group.maps.count(reader) > 0;
+  return (is_scalar_constant(input.producer()) && !is_kernel) || is_host(reader, input);
 }
 
 Graph Grouping::body_of(const Group& group, const Types& types, const Renaming& renaming) const {
@@ -199,12 +200,16 @@ void Grouping::grow(Group& group, int number) {
     for (const Value& input : inputs) {
       if (group.nodes.size() >= kMostNodes) break;
       if (!input.present() || is_member(group, input.node) || input.result != 0) continue;
-      const bool turns = group.turn < 0 && may_turn(input.node);
-      if (!runs_along(input, group) || !(turns || may_join(input.node))) continue;
+      if (!runs_along(input, group) || group.maps.count(group.nodes[next]) > 0) continue;
+      const bool turns = group.turn < 0 && group.maps.empty() && may_turn(input.node);
+      const bool joins = turns || may_join(input.node);
+      if (!joins && (group.turn >= 0 || !may_be_map(input.node))) continue;
+      if (!reads_outside(group, input.node, !joins)) continue;
       const bool before = is_before(group, group.nodes[next]);
       if (!in_order(group, input.node, before) || !closed_with(group, input.node)) continue;
       Group with = group;
       with.nodes.push_back(input.node);
+      if (!joins) with.maps.insert(input.node);
       if (before) with.before.insert(input.node);
       if (turns) with.turn = input.node;
       if (!fits(with)) continue;
@@ -213,6 +218,7 @@ void Grouping::grow(Group& group, int number) {
     }
   }
   take_anchor(group, number);
+  keep_one_map(group);
   const bool idle = group.turn >= 0 && group.before.empty();
   if (!idle && can_turn_back(group)) return;
   // Nothing is gained by the transpose: it is left outside, with what is before it.
@@ -300,6 +306,40 @@ AnchorTraits Grouping::store_of(const Node& node) const {
   return {may_go_on(node, traits_), 1};
 }
 
+bool Grouping::may_be_map(int at) const {
+  if (traits_.on_host() || group_[size_t(at)] >= 0 || once_[size_t(at)]) return false;
+  return !is_source(graph_.node(at)) && may_be_anchor(at) && computes_each(at);
+}
+
+bool Grouping::computes_each(int at) const {
+  const auto known = is_map_.find(at);
+  if (known != is_map_.end()) return known->second;
+  return is_map_[at] = is_map(graph_.node(at), traits_, choices_);
+}
+
+bool Grouping::reads_outside(const Group& group, int node, bool as_map) const {
+  const auto reads = [&](int map, int member) {
+    const Values& inputs = graph_.node(map).inputs;
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Value& input) { return input.present() && input.node == member; });
+  };
+  const auto is_read = [&](int member) { return reads(node, member); };
+  if (as_map && std::any_of(group.nodes.begin(), group.nodes.end(), is_read)) return false;
+  return std::none_of(group.maps.begin(), group.maps.end(),
+                      [&](int map) { return reads(map, node); });
+}
+
+void Grouping::keep_one_map(Group& group) const {
+  const Values outputs = outputs_of(group);
+  const bool packed = std::any_of(outputs.begin(), outputs.end(), [&](const Value& output) {
+    return device_storage(output.dtype(), traits_).elements_per_word > 1;
+  });
+  if (group.anchor >= 0 || group.maps.size() != 1 || packed) return;
+  group.anchor = *group.maps.begin();
+  group.anchor_bindings = store_of(graph_.node(group.anchor)).bindings;
+  group.maps.clear();
+}
+
 bool Grouping::may_be_anchor(int at) const {
   const Node& node = graph_.node(at);
   if (is_source(node) || node.op->view || node.op->elementwise || has_body(node)) return false;
@@ -338,6 +378,7 @@ bool Grouping::fits(const Group& group) const {
     bindings += !of_anchor_only;
   }
   bindings += static_cast<int64_t>(outputs.size());
+  if (!group.maps.empty()) ++bindings;  // they may raise a flag
   // A region stores whole words; the kernel of an anchor goes element by element.
   const bool packed = std::any_of(outputs.begin(), outputs.end(), [&](const Value& output) {
     return device_storage(output.dtype(), traits_).elements_per_word > 1;

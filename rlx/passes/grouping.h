@@ -1,6 +1,7 @@
 // Which nodes of a graph one kernel computes, and what they are as a body.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -24,6 +25,7 @@ class Grouping {
     int64_t anchor_bindings = 0;
     int turn = -1;              // a transpose: what it is made of has its elements in another order
     std::set<int> before = {};  // that is what is before it
+    std::set<int> maps = {};    // members that other kernels call as functions of one element
   };
 
   std::vector<Group> find();
@@ -59,6 +61,8 @@ class Grouping {
   const Dims& shape_of(const Group& group) const;
 
   void grow(Group& group, int number);
+  // A map that is alone is the anchor: its kernel may have parts of large values, and loads taken.
+  void keep_one_map(Group& group) const;
 
   // A transpose that only the group reads.
   bool may_turn(int at) const;
@@ -74,6 +78,12 @@ class Grouping {
 
   AnchorTraits store_of(const Node& node) const;
 
+  // Is it lowered to a function of one element, which the kernel of a group can call?
+  bool may_be_map(int at) const;
+  bool computes_each(int at) const;
+  // No map of a group reads a member: it would be at other elements.
+  bool reads_outside(const Group& group, int node, bool as_map) const;
+
   bool may_be_anchor(int at) const;
   static bool knows_host_inputs(const Node& node);
 
@@ -82,6 +92,8 @@ class Grouping {
 
   void take_loads();
 
+  // Is it neither on single elements nor a view?
+  bool is_kernel(int at) const;
   // A view that only one node reads.
   bool is_own_view(int at) const;
   // The nodes that compute operand i of an anchor and nothing else of weight: views, and an op on
@@ -115,10 +127,11 @@ class Grouping {
   NearMisses* misses_;
   size_t size_;
   std::vector<std::vector<int>> readers_;
-  std::vector<bool> once_;     // made of weights and constants alone: computed once, outside
-  std::vector<bool> leaves_;   // the graph, as an output or the next value of a state
-  std::vector<bool> several_;  // of its results more than the first is read
-  std::vector<int> group_;     // by node; -1: none
+  std::vector<bool> once_;    // made of weights and constants alone: computed once, outside
+  std::vector<bool> leaves_;  // the graph, as an output or the next value of a state
+  mutable std::map<int, bool> is_map_;  // by node, where it was asked for
+  std::vector<bool> several_;           // of its results more than the first is read
+  std::vector<int> group_;              // by node; -1: none
   std::vector<Group> groups_;
 };
 

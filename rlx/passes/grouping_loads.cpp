@@ -44,14 +44,21 @@ std::vector<int> Grouping::in_front_of(int anchor, size_t i) const {
   if (!value.present() || value.result != 0) return {};
   const int group = group_[size_t(value.node)];
   if (group < 0) {
-    if (is_source(value.producer()) || !may_join(value.node) || !scalar(value.node)) return {};
+    if (is_source(value.producer())) return {};
+    if (!(may_join(value.node) && scalar(value.node)) && !may_be_map(value.node)) return {};
     nodes.push_back(value.node);
     return nodes;
   }
   const Group& region = groups_[size_t(group)];
-  if (group == group_[size_t(anchor)] || region.anchor >= 0 || region.turn >= 0) return {};
+  if (group == group_[size_t(anchor)] || region.turn >= 0) return {};
+  if (region.anchor >= 0 && !computes_each(region.anchor)) return {};
   nodes.insert(nodes.end(), region.nodes.begin(), region.nodes.end());
   return nodes;
+}
+
+bool Grouping::is_kernel(int at) const {
+  const Node& node = graph_.node(at);
+  return !is_pointwise(node) && !gives_view(node);
 }
 
 void Grouping::take_load(int anchor, const Value& operand, std::vector<int> nodes,
@@ -59,6 +66,8 @@ void Grouping::take_load(int anchor, const Value& operand, std::vector<int> node
   const int own = group_[size_t(anchor)];
   Group with = own < 0 ? Group{{anchor}, anchor} : groups_[size_t(own)];
   with.nodes.insert(with.nodes.end(), nodes.begin(), nodes.end());
+  for (const int node : nodes)
+    if (is_kernel(node)) with.maps.insert(node);
   std::sort(with.nodes.begin(), with.nodes.end());
   Value value = operand;
   while (is_own_view(value.node)) value = value.producer().inputs[0];
@@ -102,6 +111,11 @@ ComputedLoad Grouping::load_of(const Value& value, const std::vector<int>& nodes
   Values read;
   for (const int at : nodes) {
     load.operations += operations_of(graph_.node(at));
+    if (is_kernel(at)) {  // a map
+      load.operations += 2 * kPerAxis * static_cast<double>(graph_.node(at).types[0].shape.size());
+      load.bytes_read += load.bytes;
+      continue;
+    }
     for (const Value& input : read_by(at)) {
       if (!input.present()) continue;
       const bool inside = std::find(nodes.begin(), nodes.end(), input.node) != nodes.end();

@@ -34,6 +34,7 @@ extern const Pass join_products;
 extern const Pass split_large;
 extern const Pass fit_integers;
 extern const Pass move_views;
+extern const Pass join_slices;
 extern const Pass fuse;
 
 // The graph without what dead_code drops.

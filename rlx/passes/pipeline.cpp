@@ -40,6 +40,7 @@ std::vector<const Pass*> pass_pipeline() {
       &split_large,       //
       &fit_integers,      //
       &move_views,        //
+      &join_slices,       //
       &fuse,
   };
 }
