@@ -1,10 +1,12 @@
 #include "rlx/ops/ops_blocks.h"
 #include "rlx/ops/ops_core.h"
-#include "rlx/ops/ops_linear.h"
 #include "rlx/passes/testing.h"
 #include "rlx/tensor/blocks/format.h"
 
 namespace rlx {
+
+const OpDef& quantised_matmul_op();
+
 namespace {
 
 struct Net {
@@ -136,9 +138,11 @@ TEST(JoinProducts, QuantisedProductsThatDifferStayApart) {
     return net.graph.weight(text('w', net.graph.nodes().size()),
                             some_tensor(dtype, shape, net.graph.nodes().size()));
   };
+  const auto multiplied = [](const Values& operands, int64_t block) {
+    return operands[0].apply(quantised_matmul_op(), operands, {{"block", block}});
+  };
   const auto of = [&](Net& net, int64_t scales, int64_t block, DType dtype) {
-    return quantised_matmul(net.x, bytes(net, {5, 4}, dtype), net.weight({scales, 4 / block}),
-                            block);
+    return multiplied({net.x, bytes(net, {5, 4}, dtype), net.weight({scales, 4 / block})}, block);
   };
   EXPECT_EQ(kept([&](Net& net, int) { return of(net, 5, 2, DType::i8); }), 1u);
   EXPECT_EQ(kept([&](Net& net, int i) { return of(net, 5, 2 + 2 * i, DType::i8); }), 2u) << "block";
@@ -146,14 +150,15 @@ TEST(JoinProducts, QuantisedProductsThatDifferStayApart) {
   EXPECT_EQ(kept([&](Net& net, int i) { return of(net, i ? 1 : 5, 2, DType::i8); }), 2u)
       << "one scale for all rows";
   EXPECT_EQ(kept([&](Net& net, int i) {
-              return quantised_matmul(net.x, bytes(net, {5, 4}), net.weight({5, 1}), 4,
-                                      i ? bytes(net, {5, 1}) : Value{});
+              return multiplied(
+                  {net.x, bytes(net, {5, 4}), net.weight({5, 1}), i ? bytes(net, {5, 1}) : Value{}},
+                  4);
             }),
             2u)
       << "zero points";
   EXPECT_EQ(kept([&](Net& net, int i) {
               const Value scales = i ? net.graph.input("s", f32({5, 1})) : net.weight({5, 1});
-              return quantised_matmul(net.x, bytes(net, {5, 4}), scales, 4);
+              return multiplied({net.x, bytes(net, {5, 4}), scales}, 4);
             }),
             2u)
       << "scales of a run";
