@@ -142,7 +142,11 @@ bool is_tile_op(const Node& node, const DeviceTraits& traits) {
 
 bool may_go_on(const Node& node, const DeviceTraits& traits) {
   const DType dtype = node.types[0].dtype;
-  return traits.calls_of(node.op->name).finishes && (is_tile_float(dtype) || dtype == DType::i32);
+  const std::vector<size_t>& host = node.op->host_inputs;
+  return traits.calls_of(node.op->name).finishes && (is_tile_float(dtype) || dtype == DType::i32) &&
+         std::none_of(host.begin(), host.end(), [&](size_t i) {
+           return i < node.inputs.size() && node.inputs[i].present();  // a body has no such lists
+         });
 }
 
 std::optional<int> anchor_of(const Graph& body, const DeviceTraits& traits) {

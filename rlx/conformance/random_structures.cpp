@@ -14,6 +14,9 @@
 #include "rlx/ops/ops_rearrange.h"
 
 namespace rlx {
+
+const OpDef& quantised_matmul_op();
+
 namespace {
 
 Value number(Value like, double value) { return scalar(like, value); }
@@ -146,6 +149,13 @@ void written_attention(RandomPool& p, const Masking& masking) {
   const auto heads_first = [&](Value x) { return inside ? swapped(x, false) : x; };
   // Each head twice, or sometimes all heads once more behind themselves.
   const auto repeated = [&](Value x, size_t heads) {
+    if (x.shape()[heads].is_number() && p.random.chance(0.4)) {
+      const int64_t count = x.shape()[heads].number();
+      const bool mixed = p.random.chance(0.1);
+      Tensor places(DType::i64, {2 * count});
+      for (int64_t i = 0; i < 2 * count; ++i) places.set_integer(i, mixed ? i % count : i / 2);
+      return gather(x, p.graph.constant(places), static_cast<int64_t>(heads));
+    }
     const int64_t axis = static_cast<int64_t>(heads) + (p.random.chance(0.1) ? 0 : 1);
     Dims many = x.shape(), whole = many;
     many.insert(many.begin() + axis, 2);
@@ -355,6 +365,27 @@ void joined_step(RandomPool& p) {
   }
 }
 
+// The same with bytes and their scales, all of a form or one of another.
+void joined_bytes_step(RandomPool& p) {
+  const Value x = p.any_of(DType::f32).value;
+  if (rank(x.type()) == 0 || !x.shape().back().is_number()) return;
+  const int64_t depth = x.shape().back().number();
+  if (depth == 0) return;
+  const DType dtype = p.random.chance(0.5) ? DType::u8 : DType::i8;
+  const bool halves = depth % 2 == 0 && p.random.chance(0.5), zeros = p.random.chance(0.5);
+  for (int64_t n = p.random.between(2, 4); n > 0; --n) {
+    const auto other = [&] { return p.random.chance(0.1); };
+    const int64_t columns = p.random.between(1, 7), block = halves && !other() ? depth / 2 : depth;
+    const Dims shape{other() ? 1 : columns, depth / block};
+    const DType bytes = other() ? DType::i8 : dtype;
+    const Value w = weight(p, bytes, {columns, depth}), scales = weight(p, DType::f32, shape),
+                zero = zeros != other() ? weight(p, bytes, shape) : Value{};
+    Value y = x.apply(quantised_matmul_op(), {x, w, scales, zero}, {{"block", block}});
+    if (p.random.chance(0.4)) y = y + weight(p, DType::f32, {columns});
+    p.keep(inner(p, y), false);
+  }
+}
+
 // The same op of one value twice, alike or with one attribute that differs: only those that are
 // alike are one.
 void twins_step(RandomPool& p) {
@@ -462,6 +493,7 @@ std::vector<RandomStep> random_structures() {
           complex_rope_step,
           padded_step,
           joined_step,
+          joined_bytes_step,
           twins_step,
           integers_step,
           idle_step};

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <functional>
 
+#include "rlx/ir/known.h"
+#include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_attention.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
@@ -309,15 +311,18 @@ bool swaps_heads(const Node& transpose) {
 }
 
 // Heads of k and v that are repeated for those of q: [B, H, S, D] as [B, H, 1, S, D], repeated n
-// times, as [B, H * n, S, D]; or so where heads lie inside, and are brought forward behind it.
+// times, as [B, H * n, S, D], or gathered by their numbers 0, 0, 1, 1, ..; or so where heads lie
+// inside, and are brought forward behind it.
 void add_groups(Rules& rules) {
   const Pattern q = any();
   struct Repeated {
     Pattern x = any(), with_axis = either({op("unsqueeze", {x}), op("reshape", {x})}),
-            repeated = either({op("expand", {with_axis}), op("tile", {with_axis})}),
-            y = op("reshape", {repeated}), turned = op("transpose", {y}, swaps_heads);
+            repeated = either({op("expand", {with_axis}), op("tile", {with_axis})}), places = any(),
+            gathered = op("gather", {x, places}), y = either({op("reshape", {repeated}), gathered}),
+            turned = op("transpose", {y}, swaps_heads);
 
     bool holds(const Found& found, size_t heads) const {
+      if (found.has(gathered)) return gathers_each(found, heads);
       const Dims &of = found[x].shape(), &all = found[repeated].shape();
       if (of.size() != 4 || all.size() != 5) return false;
       Dims parted = of, whole = of;
@@ -327,6 +332,23 @@ void add_groups(Rules& rules) {
       parted[heads + 1] = all[heads + 1];
       whole[heads] = whole[heads] * all[heads + 1];
       return all == parted && found[y].shape() == whole;
+    }
+    // Each head as often as any other, side by side.
+    bool gathers_each(const Found& found, size_t heads) const {
+      const Node& node = found.node(gathered);
+      const TensorType& from = node.inputs[0].type();
+      const auto known = known_tensor(found.was(places));
+      const Dim& of = from.shape[heads];
+      if (!known || known->shape().size() != 1 || !of.is_number() || of.is(0) ||
+          axis_of("gather", node.attrs.get<int64_t>("axis"), from) != heads)
+        return false;
+      const int64_t times = known->count() / of.number();
+      if (times == 0 || times * of.number() != known->count()) return false;
+      for (int64_t i = 0; i < known->count(); ++i) {
+        const int64_t index = known->integer_at(i);
+        if ((index < 0 ? index + of.number() : index) != i / times) return false;
+      }
+      return true;
     }
   };
   const Repeated k, v;

@@ -235,6 +235,36 @@ TEST(FindAttention, RepeatedHeadsMayLieInside) {
   }
 }
 
+TEST(FindAttention, HeadsMayBeRepeatedByTheirNumbers) {
+  const auto names = [](bool inside, const std::vector<int64_t>& places) {
+    Graph graph;
+    const Shape of = inside ? Shape{2, 4, 3, 5} : Shape{2, 3, 4, 5};
+    const auto repeated = [&](const char* name) {
+      const Value x = graph.input(name, {DType::f32, Dims(of.begin(), of.end())});
+      Tensor tensor(DType::i64, {static_cast<int64_t>(places.size())});
+      for (size_t i = 0; i < places.size(); ++i)
+        tensor.set(static_cast<int64_t>(i), static_cast<double>(places[i]));
+      const Value y = gather(x, graph.constant(tensor), inside ? 2 : 1);
+      return inside ? transpose(y, {0, 2, 1, 3}) : y;
+    };
+    const Value q = graph.input("q", f32({2, static_cast<int64_t>(places.size()), 4, 5})),
+                k = repeated("k"), v = repeated("v");
+    graph.output("y", matmul(softmax(matmul(q, k, false, true)), v));
+    return ops_after(find_attention, graph);
+  };
+  for (const bool inside : {false, true}) {
+    const OpNames found(inside ? "transpose transpose attention" : "attention");
+    EXPECT_EQ(names(inside, {0, 0, 1, 1, 2, 2}), found);
+    EXPECT_EQ(names(inside, {0, 0, 1, -2, -1, 2}), found) << "counted from the end";
+    EXPECT_EQ(names(inside, {0, 1, 2}), found) << "each head once";
+    for (const auto& other : {std::vector<int64_t>{0, 1, 2, 0, 1, 2},
+                              {0, 0, 1, 1, 2, 1},
+                              {0, 0, 1, 1},
+                              {0, 0, 1, 1, 2}})
+      EXPECT_EQ(names(inside, other).count("gather"), 2u) << joined(other);
+  }
+}
+
 // As newer exporters write it, for rows that see no key.
 TEST(FindAttention, WeightsThatAreNoNumbersMayBeMadeZero) {
   Layer layer;

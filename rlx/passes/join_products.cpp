@@ -1,10 +1,12 @@
 // Products of one value by several weights become one product by all of them: q, k and v of a layer
-// are then slices of one result. The weights are put together once.
+// are then slices of one result. The weights are put together once; quantised ones are rows, with
+// scales and zero points beside them or in them.
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
+#include "rlx/ir/text.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/passes/match.h"
 #include "rlx/passes/passes.h"
@@ -12,17 +14,26 @@
 namespace rlx {
 namespace {
 
-// x . w, or x . w + bias, and the node that has the result.
+// x . w, or x . w + bias, and the node that has the result. Beside quantised weights stand their
+// scales and zero points.
 struct Product {
   int root;
-  Value x, w, bias;
-  bool turned;  // w is [columns, depth]
-  bool is_linear;
+  const Node* node;
+  Value x, bias;
+  Values weights;
+  size_t columns_axis;  // of all of them
+  bool takes_bias;
 
-  Dim columns() const { return w.shape()[turned ? 0 : 1]; }
+  const Value& w() const { return weights[0]; }
+  Dim columns() const { return w().shape()[columns_axis]; }
   bool joins(const Product& other) const {
-    return x == other.x && turned == other.turned && is_linear == other.is_linear &&
-           bias.present() == other.bias.present();
+    return x == other.x && node->op.get() == other.node->op.get() &&
+           same_attrs(node->attrs, other.node->attrs) && bias.present() == other.bias.present() &&
+           std::equal(weights.begin(), weights.end(), other.weights.begin(), other.weights.end(),
+                      [](const Value& a, const Value& b) {
+                        return a.present() == b.present() &&
+                               (!a.present() || a.dtype() == b.dtype());
+                      });
   }
 };
 
@@ -31,31 +42,48 @@ struct Form {
   Pattern x = any(), w = once([](const Value&value) {
                        return rank(value.type()) == 2 && is_float(value.dtype());
                      }),
-          bias = once();
+          blocks = once(), bias = once();
   Pattern matmul = op("matmul", {x, w},
                       [](const Node&node) { return !node.attrs.get<bool>("transpose_a"); }),
-          biased = op("add", {matmul, bias}), linear = op("linear", {x, w, maybe(bias)}, is_plain);
+          linear = op("linear", {x, w, maybe(bias)}, is_plain),
+          quantised = op("quantised_matmul", {x, blocks},
+                         [](const Node&node) { return node.attrs.get<bool>("transpose_w"); });
+  Pattern biased = op("add", {either({matmul, quantised}), bias});
 
   static bool is_plain(const Node& node) {
     return node.attrs.get<std::string>("activation").empty();
   }
 };
 
+// Those of a quantised product have a row for each of its columns: one scale for all of them would
+// have to be repeated at every run.
+bool have_rows(const MatchGraph& from, const Values& weights) {
+  return std::all_of(weights.begin(), weights.end(), [&](const Value& each) {
+    return !each.present() || (from.is_once(each) && each.shape()[0] == weights[0].shape()[0]);
+  });
+}
+
 std::optional<Product> product_at(const MatchGraph& from, const Form& form, int at) {
   const Value root = from.graph().value(at);
-  for (const Pattern& pattern : {form.biased, form.matmul, form.linear}) {
+  for (const Pattern& pattern : {form.biased, form.matmul, form.linear, form.quantised}) {
     const auto found = match(from, pattern, root);
     if (!found) continue;
-    const bool is_linear = found->has(form.linear);
-    const Node& node = (*found)[is_linear ? form.linear : form.matmul].producer();
-    const Product product{at,
-                          (*found)[form.x],
-                          (*found)[form.w],
-                          (*found)[form.bias],
-                          node.attrs.get<bool>(is_linear ? "transpose_w" : "transpose_b"),
-                          is_linear};
-    const bool fits = !product.bias || product.bias.shape() == Dims{product.columns()};
-    if (fits && !from.is_once(product.x) && from.readers(product.w.node).size() == 1)
+    const bool is_linear = found->has(form.linear), is_quantised = found->has(form.quantised);
+    const Node& node = (*found)[is_linear      ? form.linear
+                                : is_quantised ? form.quantised
+                                               : form.matmul]
+                           .producer();
+    Product product{at, &node, (*found)[form.x], (*found)[form.bias], {}, 0, is_linear};
+    if (is_quantised)
+      product.weights.assign(node.inputs.begin() + 1, node.inputs.end());
+    else
+      product.weights = {(*found)[form.w]};
+    if (!is_quantised)
+      product.columns_axis =
+          node.attrs.get<bool>(is_linear ? "transpose_w" : "transpose_b") ? 0 : 1;
+    const bool fits = (!is_quantised || have_rows(from, product.weights)) &&
+                      (!product.bias || product.bias.shape() == Dims{product.columns()});
+    if (fits && !from.is_once(product.x) && from.readers(product.w().node).size() == 1)
       return product;
   }
   return std::nullopt;
@@ -68,7 +96,7 @@ std::vector<Product> products_of(const MatchGraph& from) {
   for (int at = static_cast<int>(from.graph().nodes().size()); at-- > 0;) {
     const auto product = product_at(from, form, at);
     if (product && std::none_of(found.begin(), found.end(),
-                                [&](const Product& other) { return other.w == product->w; }))
+                                [&](const Product& other) { return other.w() == product->w(); }))
       found.push_back(*product);
   }
   std::reverse(found.begin(), found.end());
@@ -83,8 +111,12 @@ std::vector<Group> groups_of(const MatchGraph& from) {
   for (const Product& product : products_of(from)) {
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& other) {
       const int first = other[0].root;
-      return other[0].joins(product) && product.x.node < first && product.w.node < first &&
-             (!product.bias || product.bias.node < first) && product.root > first;
+      const auto comes_before = [&](const Value& value) {
+        return !value.present() || value.node < first;
+      };
+      return other[0].joins(product) && comes_before(product.x) && comes_before(product.bias) &&
+             std::all_of(product.weights.begin(), product.weights.end(), comes_before) &&
+             product.root > first;
     });
     if (group == groups.end())
       groups.push_back({product});
@@ -99,20 +131,20 @@ std::vector<Group> groups_of(const MatchGraph& from) {
 
 Values joined_of(const Group& group, const RewriteSite& site) {
   const Product& first = group[0];
-  Values weights, biases;
-  for (const Product& each : group) {
-    weights.push_back(site.moved(each.w));
-    if (each.bias) biases.push_back(site.moved(each.bias));
-  }
-  const Value x = site.moved(first.x), w = concat(weights, first.turned ? 0 : 1),
-              bias = biases.empty() ? Value{} : concat(biases, 0);
-  Value y;
-  if (first.is_linear) {
-    y = linear(x, w, bias, "", first.turned);
-  } else {
-    y = matmul(x, w, false, first.turned);
-    if (bias) y = y + bias;
-  }
+  const auto joined = [&](size_t axis, const auto& part_of) {
+    Values parts;
+    for (const Product& each : group)
+      if (const Value part = part_of(each)) parts.push_back(site.moved(part));
+    return parts.empty() ? Value{} : concat(parts, static_cast<int64_t>(axis));
+  };
+  Values operands{site.moved(first.x)};
+  for (size_t i = 0; i < first.weights.size(); ++i)
+    operands.push_back(
+        joined(first.columns_axis, [&](const Product& each) { return each.weights[i]; }));
+  const Value bias = joined(0, [](const Product& each) { return each.bias; });
+  if (bias && first.takes_bias) operands.push_back(bias);
+  Value y = site.to.add(first.node->op, operands, first.node->attrs);
+  if (bias && !first.takes_bias) y = y + bias;
   site.to.set_origin(y, site.node.origin);
   Dims lengths;
   for (const Product& each : group) lengths.push_back(each.columns());

@@ -58,8 +58,11 @@ std::array<int64_t, 4> rows_of(const Shape& shape) {
 
 class AttentionKernel : public image::CallKernel {
  public:
-  AttentionKernel(CpuEnginePtr engine, AttentionOptions options)
-      : engine_(std::move(engine)), options_(options), scratch_(engine_->team.threads()) {}
+  AttentionKernel(CpuEnginePtr engine, AttentionOptions options, Behind behind)
+      : engine_(std::move(engine)),
+        options_(options),
+        behind_(std::move(behind)),
+        scratch_(engine_->team.threads()) {}
 
   bool run(image::CallSite& site) override {
     Tensor& result = site.results[0];
@@ -67,12 +70,13 @@ class AttentionKernel : public image::CallKernel {
       if (!is_f32(site.inputs[i])) return false;
     const Argument& none = none_;
     const auto given = [&](size_t i) -> const Argument& {
-      return i < site.inputs.size() && site.inputs[i].present ? site.inputs[i] : none;
+      return i < behind_.own(site.inputs) && site.inputs[i].present ? site.inputs[i] : none;
     };
     const bool bool_bias = given(3).present && given(3).tensor.dtype() == DType::boolean;
     const Argument &bias = bool_bias ? none : given(3), &mask = bool_bias ? given(3) : given(4);
     const Argument& sink = given(5);
     if (!is_f32(bias) || !is_f32(sink) || (bool_bias && given(4).present)) return false;
+    if (!behind_.place(site)) return false;
     if (result.count() == 0) return true;
 
     std::optional<Argument> copies[3];
@@ -131,6 +135,9 @@ class AttentionKernel : public image::CallKernel {
       return h;
     };
     const vector::Attention& code = engine_->attention;
+    const auto finish = [&](int64_t batch, int64_t head, vector::Range queries) {
+      if (behind_) run_behind(ys, ys.at(batch, head), queries);
+    };
 
     constexpr int64_t kFew = 4;  // queries, for which packing k and v would be most of the work
     if (qs.length < kFew) {
@@ -140,8 +147,10 @@ class AttentionKernel : public image::CallKernel {
           qs.batches * qs.heads, CpuEngine::kGrain / (work + 1) + 1,
           [&](int64_t begin, int64_t end) {
             const Scratch::Part scratch(scratch_);
-            for (int64_t i = begin; i < end; ++i)
+            for (int64_t i = begin; i < end; ++i) {
               code.few(head_of(i / qs.heads, i % qs.heads), {0, qs.length}, scratch.data());
+              finish(i / qs.heads, i % qs.heads, {0, qs.length});
+            }
           });
       return true;
     }
@@ -166,27 +175,39 @@ class AttentionKernel : public image::CallKernel {
                                     std::min(i % splits * part + part, qs.length)};
         if (queries.count() <= 0) continue;
         const bool finite = code.pack(head_of(batch, kv * group), packed);
-        for (int64_t head = kv * group; head < (kv + 1) * group; ++head)
+        for (int64_t head = kv * group; head < (kv + 1) * group; ++head) {
           if (finite)
             code.many(head_of(batch, head), packed, queries, scratch);
           else
             code.few(head_of(batch, head), queries, scratch);
+          finish(batch, head, queries);
+        }
       }
     });
     return true;
   }
 
  private:
+  // Where rows of a head do not lie end to end, each by itself.
+  void run_behind(const Heads& ys, int64_t first, vector::Range queries) const {
+    if (ys.by_row == ys.size)
+      return behind_.run(first + queries.begin * ys.size, first + queries.end * ys.size);
+    for (int64_t row = queries.begin; row < queries.end; ++row)
+      behind_.run(first + row * ys.by_row, first + row * ys.by_row + ys.size);
+  }
+
   CpuEnginePtr engine_;
   AttentionOptions options_;
+  Behind behind_;
   const Argument none_ = {};
   Scratch scratch_;
 };
 
 }  // namespace
 
-std::unique_ptr<image::CallKernel> attention_kernel(CpuEnginePtr engine, AttentionOptions options) {
-  return std::make_unique<AttentionKernel>(std::move(engine), options);
+std::unique_ptr<image::CallKernel> attention_kernel(CpuEnginePtr engine, AttentionOptions options,
+                                                    Behind behind) {
+  return std::make_unique<AttentionKernel>(std::move(engine), options, std::move(behind));
 }
 
 }  // namespace rlx::detail

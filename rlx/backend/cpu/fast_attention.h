@@ -1,7 +1,7 @@
 // Attention of f32 over operands in any of the usual layouts, and views of them.
 #pragma once
 
-#include "rlx/backend/cpu/engine.h"
+#include "rlx/backend/cpu/behind.h"
 
 namespace rlx::detail {
 
@@ -14,6 +14,7 @@ struct AttentionOptions {
   double softcap = 0;
 };
 // Operands are q, k, v, and perhaps a bias and a mask that broadcast to the scores, and a sink.
-std::unique_ptr<image::CallKernel> attention_kernel(CpuEnginePtr engine, AttentionOptions options);
+std::unique_ptr<image::CallKernel> attention_kernel(CpuEnginePtr engine, AttentionOptions options,
+                                                    Behind behind);
 
 }  // namespace rlx::detail

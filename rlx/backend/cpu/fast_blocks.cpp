@@ -41,12 +41,13 @@ int64_t grain_of(int64_t elements_each) { return kGrain / std::max<int64_t>(elem
 class BlockProductKernel : public image::CallKernel {
  public:
   BlockProductKernel(CpuEnginePtr engine, const vector::BlockRows& rows, const std::string& format,
-                     bool back, bool grouped)
+                     bool back, bool grouped, Behind behind)
       : engine_(std::move(engine)),
         rows_(rows),
         bytes_(engine_->block_bytes.format(format, rows.shape)),
         back_(back),
         grouped_(grouped),
+        behind_(std::move(behind)),
         scratch_(engine_->team.threads()) {
     scratch_.resize(engine_->blocks.scratch_size(rows.shape));
   }
@@ -54,7 +55,7 @@ class BlockProductKernel : public image::CallKernel {
   bool run(image::CallSite& site) override {
     const Argument &given = site.inputs[0], &w = site.inputs[1];
     Tensor& y = site.results[0];
-    if (!is_f32(given) || y.dtype() != DType::f32) return false;
+    if (!is_f32(given) || y.dtype() != DType::f32 || !behind_.place(site)) return false;
     if (y.count() == 0) return true;
     if (!bind(rows_, w)) return false;
     std::optional<Argument> copy;
@@ -67,7 +68,7 @@ class BlockProductKernel : public image::CallKernel {
                                  .c = y.mutable_data<float>().data(),
                                  .c_row = y.shape().back()};
     if (!grouped_) {
-      multiply(product, n);
+      multiply(product, n, 0);
       return true;
     }
     return multiply_groups(product, n, site.inputs[2], w.shape[0]);
@@ -90,28 +91,34 @@ class BlockProductKernel : public image::CallKernel {
       some.rows = end - first;
       some.a += first * all.a_row;
       some.c += first * all.c_row;
-      multiply(some, n);
+      multiply(some, n, first);
     }
     return true;
   }
 
-  void multiply(const vector::BlockProduct& product, int64_t n) {
+  // Rows from `first_row` on of the result.
+  void multiply(const vector::BlockProduct& product, int64_t n, int64_t first_row) {
+    const auto finish = [&](int64_t begin, int64_t end) {
+      behind_.run({first_row, first_row + product.rows}, {begin, end});
+    };
     const vector::BlockShape& shape = product.b.shape;
     if (back_) {
       engine_->team.run(product.b.inner / shape.elements, grain_of(n * shape.elements),
                         [&](int64_t begin, int64_t end) {
                           const Scratch::Part scratch(scratch_);
                           engine_->blocks.multiply_back(product, n, {begin, end}, scratch.data());
+                          finish(begin * shape.elements, end * shape.elements);
                         });
     } else if (product.rows <= kFewRows && bytes_.multiply && take_rows(product)) {
-      multiply_bytes(product, n);
+      multiply_bytes(product, n, finish);
     } else if (product.rows <= kFewRows) {
       engine_->team.run(n, grain_of(product.b.inner), [&](int64_t begin, int64_t end) {
         const Scratch::Part scratch(scratch_);
         engine_->blocks.multiply(product, {begin, end}, scratch.data());
+        finish(begin, end);
       });
     } else {
-      multiply_panels(product, n);
+      multiply_panels(product, n, finish);
     }
   }
 
@@ -131,7 +138,8 @@ class BlockProductKernel : public image::CallKernel {
     return true;
   }
 
-  void multiply_bytes(const vector::BlockProduct& product, int64_t n) {
+  template <class Finish>
+  void multiply_bytes(const vector::BlockProduct& product, int64_t n, const Finish& finish) {
     const vector::BlockBytesProduct whole{.b = product.b,
                                           .a = whole_.data(),
                                           .rows = product.rows,
@@ -144,6 +152,7 @@ class BlockProductKernel : public image::CallKernel {
           const Scratch::Part scratch(scratch_);
           engine_->blocks.multiply(product, {j, j + 1}, scratch.data());
         }
+      finish(begin, end);
     });
   }
   static bool is_finite(const vector::BlockProduct& product, int64_t column) {
@@ -153,7 +162,8 @@ class BlockProductKernel : public image::CallKernel {
   }
 
   // Each member decodes some rows of b, which are columns of the product, and multiplies with them.
-  void multiply_panels(const vector::BlockProduct& product, int64_t n) {
+  template <class Finish>
+  void multiply_panels(const vector::BlockProduct& product, int64_t n, const Finish& finish) {
     const vector::BlockRows& b = product.b;
     const int64_t width = engine_->gemm.panel_columns, chunks = (n + width - 1) / width;
     const int64_t floats = width * b.inner;
@@ -173,6 +183,7 @@ class BlockProductKernel : public image::CallKernel {
                                    .c = product.c + first,
                                    .c_row = product.c_row};
         engine_->gemm.run(part, {0, part.rows}, {0, engine_->gemm.panels(columns)});
+        finish(first, first + columns);
       }
     });
   }
@@ -181,6 +192,7 @@ class BlockProductKernel : public image::CallKernel {
   vector::BlockRows rows_;
   vector::BlockBytesFormat bytes_;
   bool back_, grouped_;
+  Behind behind_;
   Scratch scratch_;             // for a stretch that is decoded
   std::vector<int32_t> words_;  // of x, as whole numbers
   std::vector<float> floats_;
@@ -191,12 +203,12 @@ class BlockProductKernel : public image::CallKernel {
 }  // namespace
 
 std::unique_ptr<image::CallKernel> block_product_kernel(CpuEnginePtr engine, const Attrs& attrs,
-                                                        bool grouped) {
+                                                        bool grouped, Behind behind) {
   const auto rows = block_rows(*engine, attrs);
   if (!rows) return nullptr;
-  return std::make_unique<BlockProductKernel>(std::move(engine), *rows,
-                                              attrs.get<std::string>("format"),
-                                              !attrs.get<bool>("transpose_w"), grouped);
+  return std::make_unique<BlockProductKernel>(
+      std::move(engine), *rows, attrs.get<std::string>("format"), !attrs.get<bool>("transpose_w"),
+      grouped, std::move(behind));
 }
 
 std::unique_ptr<image::CallKernel> block_gather_kernel(CpuEnginePtr engine, const Attrs& attrs) {

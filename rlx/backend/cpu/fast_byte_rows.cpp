@@ -37,9 +37,15 @@ struct RowPanels {
 // From the scales or zero points of a row to those of the next.
 int64_t step_of(const Tensor& each) { return each.shape()[0] == 1 ? 0 : each.shape()[1]; }
 
-bool run_byte_rows(const CpuEngine& engine, int64_t block, image::CallSite& site) {
+void finish_block(const void* context, vector::Range rows, vector::Range columns) {
+  static_cast<const Behind*>(context)->run(rows, columns);
+}
+
+bool run_byte_rows(const CpuEngine& engine, int64_t block, const Behind& behind,
+                   image::CallSite& site) {
   const Tensor &x = *site.in(0), &w = *site.in(1), &scales = *site.in(2);
-  const Tensor* zeros = site.inputs.size() > 3 && site.inputs[3].present ? site.in(3) : nullptr;
+  const Tensor* zeros =
+      behind.own(site.inputs) > 3 && site.inputs[3].present ? site.in(3) : nullptr;
   Tensor& y = site.results[0];
   if (x.dtype() != DType::f32 || scales.dtype() != DType::f32 || y.dtype() != DType::f32)
     return false;
@@ -62,6 +68,7 @@ bool run_byte_rows(const CpuEngine& engine, int64_t block, image::CallSite& site
   if (rows < engine.gemm.tile_rows || inner > kLongest) {
     engine.team.run(columns, CpuEngine::kGrain / (inner + 1) + 1, [&](int64_t begin, int64_t end) {
       engine.bytes.multiply(product, {begin, end});
+      behind.run({0, rows}, {begin, end});
     });
     return true;
   }
@@ -73,17 +80,21 @@ bool run_byte_rows(const CpuEngine& engine, int64_t block, image::CallSite& site
                                    .read_b = RowPanels::read,
                                    .read_context = &panels,
                                    .c = product.c,
-                                   .c_row = columns},
+                                   .c_row = columns,
+                                   .finish = behind ? finish_block : nullptr,
+                                   .context = &behind},
                    engine.gemm, engine.team);
   return true;
 }
 
 }  // namespace
 
-std::unique_ptr<image::CallKernel> byte_rows_kernel(CpuEnginePtr engine, int64_t block) {
-  return make_kernel([engine = std::move(engine), block](image::CallSite& site) {
-    return run_byte_rows(*engine, block, site);
-  });
+std::unique_ptr<image::CallKernel> byte_rows_kernel(CpuEnginePtr engine, int64_t block,
+                                                    Behind behind) {
+  return make_kernel(
+      [engine = std::move(engine), block, behind = std::move(behind)](image::CallSite& site) {
+        return behind.place(site) && run_byte_rows(*engine, block, behind, site);
+      });
 }
 
 }  // namespace rlx::detail

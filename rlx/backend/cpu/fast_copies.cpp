@@ -42,7 +42,8 @@ void take(const std::byte* from, const std::vector<int64_t>& places, int64_t len
 
 class GatherKernel : public image::CallKernel {
  public:
-  GatherKernel(CpuEnginePtr engine, int64_t axis) : engine_(std::move(engine)), axis_(axis) {}
+  GatherKernel(CpuEnginePtr engine, int64_t axis, Behind behind)
+      : engine_(std::move(engine)), axis_(axis), behind_(std::move(behind)) {}
 
   bool run(image::CallSite& site) override {
     std::optional<Argument> x_copy, indices_copy;
@@ -58,6 +59,7 @@ class GatherKernel : public image::CallKernel {
       return false;
     }
     Tensor& y = site.results[0];
+    if (!behind_.place(site)) return false;
     if (y.count() == 0) return true;
     int64_t outer = 1, row = bytes_of(y.dtype());
     for (size_t d = 0; d < x.shape.size(); ++d) {
@@ -69,12 +71,16 @@ class GatherKernel : public image::CallKernel {
     const auto count = static_cast<int64_t>(places_.size());
     engine_->team.run(
         outer * count, 4 * CpuEngine::kGrain / row + 1, [&](int64_t begin, int64_t end) {
-          if (row == 4) return take<uint32_t>(from, places_, length, to, begin, end);
-          if (row == 8) return take<uint64_t>(from, places_, length, to, begin, end);
-          for (int64_t i = begin; i < end; ++i)
-            std::memcpy(to + i * row,
-                        from + (i / count * length + places_[static_cast<size_t>(i % count)]) * row,
-                        static_cast<size_t>(row));
+          behind_.in_blocks(
+              begin, end, row / bytes_of(y.dtype()), [&](int64_t first, int64_t last) {
+                if (row == 4) return take<uint32_t>(from, places_, length, to, first, last);
+                if (row == 8) return take<uint64_t>(from, places_, length, to, first, last);
+                for (int64_t i = first; i < last; ++i)
+                  std::memcpy(
+                      to + i * row,
+                      from + (i / count * length + places_[static_cast<size_t>(i % count)]) * row,
+                      static_cast<size_t>(row));
+              });
         });
     return true;
   }
@@ -82,6 +88,7 @@ class GatherKernel : public image::CallKernel {
  private:
   CpuEnginePtr engine_;
   int64_t axis_;
+  Behind behind_;
   std::vector<int64_t> places_;
 };
 
@@ -142,8 +149,8 @@ image::Argument without_view(const image::Argument& x, const CpuEngine& engine) 
   return copied;
 }
 
-std::unique_ptr<image::CallKernel> gather_kernel(CpuEnginePtr engine, int64_t axis) {
-  return std::make_unique<GatherKernel>(std::move(engine), axis);
+std::unique_ptr<image::CallKernel> gather_kernel(CpuEnginePtr engine, int64_t axis, Behind behind) {
+  return std::make_unique<GatherKernel>(std::move(engine), axis, std::move(behind));
 }
 
 std::unique_ptr<image::CallKernel> concat_kernel(CpuEnginePtr engine, int64_t axis) {

@@ -70,30 +70,30 @@ Kernel power(const image::Call& /*call*/, const image::Image& /*image*/,
   return power_kernel(engine);
 }
 template <bool logarithm>
-Kernel softmax(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
-  return softmax_kernel(engine, call.attrs.get<int64_t>("axis"), logarithm);
+Kernel softmax(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
+  return softmax_kernel(engine, call.attrs.get<int64_t>("axis"), logarithm, std::move(behind));
 }
 template <bool is_centred>
-Kernel norm(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+Kernel norm(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
   return norm_kernel(engine, call.attrs.get<int64_t>("axis"), call.attrs.get<double>("epsilon"),
-                     is_centred);
+                     is_centred, std::move(behind));
 }
 template <vector::Fold fold>
-Kernel reduction(const image::Call& call, const image::Image& /*image*/,
-                 const CpuEnginePtr& engine) {
-  return reduce_kernel(engine, call.attrs.get<Ints>("axes"), fold);
+Kernel reduction(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
+  return reduce_kernel(engine, call.attrs.get<Ints>("axes"), fold, std::move(behind));
 }
-Kernel attention(const image::Call& call, const image::Image& /*image*/,
-                 const CpuEnginePtr& engine) {
+Kernel attention(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
   const Attrs& attrs = call.attrs;
-  return attention_kernel(engine, {.heads = attrs.get<int64_t>("heads"),
-                                   .kv_heads = attrs.get<int64_t>("kv_heads"),
-                                   .heads_inside = attrs.get<std::string>("layout") == "bshd",
-                                   .is_causal = attrs.get<bool>("causal"),
-                                   .empty_is_nan = attrs.get<std::string>("empty_row") == "nan",
-                                   .window = attrs.get<int64_t>("window"),
-                                   .scale = attrs.get<double>("scale"),
-                                   .softcap = attrs.get<double>("softcap")});
+  return attention_kernel(engine,
+                          {.heads = attrs.get<int64_t>("heads"),
+                           .kv_heads = attrs.get<int64_t>("kv_heads"),
+                           .heads_inside = attrs.get<std::string>("layout") == "bshd",
+                           .is_causal = attrs.get<bool>("causal"),
+                           .empty_is_nan = attrs.get<std::string>("empty_row") == "nan",
+                           .window = attrs.get<int64_t>("window"),
+                           .scale = attrs.get<double>("scale"),
+                           .softcap = attrs.get<double>("softcap")},
+                          std::move(behind));
 }
 Kernel fourier(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
   return fourier_kernel(engine, call.attrs.get<bool>("inverse"), call.attrs.get<double>("scale"));
@@ -110,8 +110,8 @@ Kernel nearest(const image::Call& call, const image::Image& /*image*/, const Cpu
 Kernel concat(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
   return concat_kernel(engine, call.attrs.get<int64_t>("axis"));
 }
-Kernel gather(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
-  return gather_kernel(engine, call.attrs.get<int64_t>("axis"));
+Kernel gather(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
+  return gather_kernel(engine, call.attrs.get<int64_t>("axis"), std::move(behind));
 }
 template <PoolOptions::Kind kind>
 Kernel pool(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
@@ -177,13 +177,11 @@ Kernel picture_convolution(const image::Call& call, const image::Image& image,
 }
 
 template <bool grouped>
-Kernel block_product(const image::Call& call, const image::Image& /*image*/,
-                     const CpuEnginePtr& engine) {
-  return block_product_kernel(engine, call.attrs, grouped);
+Kernel block_product(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
+  return block_product_kernel(engine, call.attrs, grouped, std::move(behind));
 }
-Kernel grouped_product(const image::Call& /*call*/, const image::Image& /*image*/,
-                       const CpuEnginePtr& engine) {
-  return grouped_product_kernel(engine);
+Kernel grouped_product(const image::Call& /*call*/, const CpuEnginePtr& engine, Behind behind) {
+  return grouped_product_kernel(engine, std::move(behind));
 }
 Kernel block_gather(const image::Call& call, const image::Image& /*image*/,
                     const CpuEnginePtr& engine) {
@@ -203,7 +201,7 @@ using vector::Binary, vector::Elementwise, vector::Fold;
 constexpr auto kKept = CallTraits::ChannelsLast::if_operands_are;
 constexpr VectorEntry kVectorOps[] = {
     {"add", binary<Binary::add>},
-    {"attention", attention},
+    finishing<attention>("attention"),
     {"average_pool", pool<PoolOptions::Kind::average>, true, kKept},
     {"clip", clip},
     {"concat", concat, true, kKept, -1, true},
@@ -213,39 +211,39 @@ constexpr VectorEntry kVectorOps[] = {
     {"exp", unary<&Elementwise::exp>},
     {"fourier", fourier},
     {"half_spectrum", half_spectrum},
-    {"gather", gather, true, CallTraits::ChannelsLast::never, 0, true},
+    finishing<gather>("gather", true, CallTraits::ChannelsLast::never, 0, true),
     {"gelu", unary<&Elementwise::gelu>},
     {"gelu_tanh", unary<&Elementwise::gelu_tanh>},
-    {"grouped_matmul", grouped_product},
-    {"l1", reduction<Fold::l1>},
-    {"l2", reduction<Fold::l2>},
-    {"layer_norm", norm<true>},
+    finishing<grouped_product>("grouped_matmul"),
+    finishing<reduction<Fold::l1>>("l1"),
+    finishing<reduction<Fold::l2>>("l2"),
+    finishing<norm<true>>("layer_norm"),
     {"log", unary<&Elementwise::log>},
-    {"log_softmax", softmax<true>},
+    finishing<softmax<true>>("log_softmax"),
     {"max", binary<Binary::max>},
     {"max_pool", pool<PoolOptions::Kind::highest>, true, kKept},
-    {"mean", reduction<Fold::mean>},
-    {"mean_square", reduction<Fold::mean_square>},
+    finishing<reduction<Fold::mean>>("mean"),
+    finishing<reduction<Fold::mean_square>>("mean_square"),
     {"min", binary<Binary::min>},
     {"mul", binary<Binary::mul>},
     {"nearest", nearest, false},
     {"pow", power},
-    {"prod", reduction<Fold::product>},
+    finishing<reduction<Fold::product>>("prod"),
     {"quantised_gather", block_gather},
-    {"quantised_grouped_matmul", block_product<true>},
-    {"quantised_matmul", block_product<false>},
-    {"reduce_max", reduction<Fold::highest>},
-    {"reduce_min", reduction<Fold::lowest>},
+    finishing<block_product<true>>("quantised_grouped_matmul"),
+    finishing<block_product<false>>("quantised_matmul"),
+    finishing<reduction<Fold::highest>>("reduce_max"),
+    finishing<reduction<Fold::lowest>>("reduce_min"),
     {"relu", unary<&Elementwise::relu>},
-    {"rms_norm", norm<false>},
+    finishing<norm<false>>("rms_norm"),
     {"sigmoid", unary<&Elementwise::sigmoid>},
     {"silu", unary<&Elementwise::silu>},
     {"sin", unary<&Elementwise::sin>},
-    {"softmax", softmax<false>},
+    finishing<softmax<false>>("softmax"),
     {"sqrt", unary<&Elementwise::sqrt>},
     {"sub", binary<Binary::sub>},
-    {"sum", reduction<Fold::sum>},
-    {"sum_square", reduction<Fold::sum_square>},
+    finishing<reduction<Fold::sum>>("sum"),
+    finishing<reduction<Fold::sum_square>>("sum_square"),
     {"tanh", unary<&Elementwise::tanh>},
 };
 
@@ -271,6 +269,7 @@ std::vector<CallTraits> call_traits() {
     for (const VectorEntry& entry : entries)
       traits.push_back({.op = entry.op,
                         .reads_views = entry.reads_views,
+                        .finishes = entry.make_with != nullptr,
                         .in_tiles = is_tile_op_of_numbers(entry.op),
                         .channels_last = entry.channels_last});
   for (const TiledEntry& entry : kTiledOps)
@@ -306,27 +305,41 @@ image::Implementations fast_implementations(CpuEnginePtr engine,
       };
     table[op].push_back(std::move(made));
   };
-  for (const std::span<const VectorEntry> entries : vector_tables())
-    for (const VectorEntry& entry : entries)
-      add(entry.op,
-          {.name = "vector",
-           .reads_views = entry.reads_views,
-           .prepare = [make = entry.make, engine](
-                          const image::Call& call,
-                          const image::Image& image) { return make(call, image, engine); },
-           .stores = entry.channels_last != CallTraits::ChannelsLast::never},
-          entry.halves);
   const auto ops = std::make_shared<const TileOps>(tile_ops(others));
+  for (const std::span<const VectorEntry> entries : vector_tables())
+    for (const VectorEntry& entry : entries) {
+      image::Implementation plain{
+          .name = "vector",
+          .reads_views = entry.reads_views,
+          .prepare = [make = entry.make, engine](
+                         const image::Call& call,
+                         const image::Image& image) { return make(call, image, engine); },
+          .stores = entry.channels_last != CallTraits::ChannelsLast::never};
+      if (entry.make_with) {
+        image::Implementation& finishing = table[entry.op].emplace_back(plain);
+        finishing.finishes = true;
+        finishing.prepare = [entry, engine, ops](const image::Call& call,
+                                                 const image::Image& image) -> Kernel {
+          if (call.tile.empty()) return nullptr;  // the plain one serves
+          auto tile = std::make_shared<TileProgram>(call.tile, *ops, engine);
+          return widening(
+              entry.make_with(call, engine,
+                              Behind(std::move(tile), static_cast<size_t>(call.tile.own_inputs))),
+              call, image, engine, false);
+        };
+      }
+      add(entry.op, std::move(plain), entry.halves);
+    }
   for (const TiledEntry& entry : kTiledOps)
     table[entry.op].push_back(
         {.name = "vector",
          .reads_views = true,
          .prepare =
              [make = entry.make, engine, ops](const image::Call& call, const image::Image& image) {
-               Kernel kernel =
-                   make(call, image, engine,
-                        call.tile.empty() ? nullptr
-                                          : std::make_unique<TileProgram>(call.tile, *ops, engine));
+               Kernel kernel = make(call, image, engine,
+                                    call.tile.empty() ? nullptr
+                                                      : std::make_unique<TileProgram>(
+                                                            call.tile, *ops, engine, true));
                return widening(std::move(kernel), call, image, engine, true);
              },
          .finishes = true,

@@ -1,7 +1,7 @@
 // Numbers kept as bytes: quantise, dequantise, and products of bytes summed in i32.
 #pragma once
 
-#include "rlx/backend/cpu/tile_program.h"
+#include "rlx/backend/cpu/behind.h"
 
 namespace rlx::detail {
 
@@ -24,7 +24,8 @@ std::unique_ptr<image::CallKernel> byte_convolution_kernel(CpuEnginePtr engine, 
 
 // Operands are x, w as bytes in blocks along its rows, a scale for each block and perhaps a zero
 // point: x times w transposed.
-std::unique_ptr<image::CallKernel> byte_rows_kernel(CpuEnginePtr engine, int64_t block);
+std::unique_ptr<image::CallKernel> byte_rows_kernel(CpuEnginePtr engine, int64_t block,
+                                                    Behind behind);
 
 // None where numbers of the dtype are not integers of up to 32 bits.
 std::optional<vector::Integer> integer_of(DType dtype);

@@ -122,15 +122,16 @@ void find_sums(AxisTaps& axis, const ResizeOptions& options, double scale) {
 
 class ResizeKernel : public image::CallKernel {
  public:
-  ResizeKernel(CpuEnginePtr engine, ResizeOptions options)
+  ResizeKernel(CpuEnginePtr engine, ResizeOptions options, Behind behind)
       : engine_(std::move(engine)),
         options_(std::move(options)),
+        behind_(std::move(behind)),
         scratch_(engine_->team.threads()) {}
 
   bool run(image::CallSite& site) override {
     const image::Argument& given = site.inputs[0];
     Tensor& y = site.results[0];
-    if (!is_f32(given) || given.shape.empty()) return false;
+    if (!is_f32(given) || given.shape.empty() || !behind_.place(site)) return false;
     if (y.count() == 0) return true;
     if (!find_taps(given.shape, site.shape_of(0))) return false;
     if (!site.stored.empty()) return repeat_pixels(site);
@@ -142,15 +143,17 @@ class ResizeKernel : public image::CallKernel {
     constexpr int64_t kRows = 16;
     const int64_t parts = (rows_.out + kRows - 1) / kRows, planes = y.count() / out_plane;
     scratch_.resize(options_.mode == Mode::nearest ? 0 : columns_.in);
-    engine_->team.run(planes * parts, CpuEngine::kGrain / (kRows * columns_.out) + 1,
-                      [&](int64_t begin, int64_t end) {
-                        const Scratch::Part mixed(scratch_);
-                        for (int64_t i = begin; i < end; ++i) {
-                          const int64_t first = i % parts * kRows;
-                          run_rows(from + i / parts * in_plane, to + i / parts * out_plane, first,
-                                   std::min(first + kRows, rows_.out), mixed.data());
-                        }
-                      });
+    engine_->team.run(
+        planes * parts, CpuEngine::kGrain / (kRows * columns_.out) + 1,
+        [&](int64_t begin, int64_t end) {
+          const Scratch::Part mixed(scratch_);
+          for (int64_t i = begin; i < end; ++i) {
+            const int64_t first = i % parts * kRows;
+            const int64_t last = std::min(first + kRows, rows_.out), plane = i / parts * out_plane;
+            run_rows(from + i / parts * in_plane, to + plane, first, last, mixed.data());
+            behind_.run(plane + first * columns_.out, plane + last * columns_.out);
+          }
+        });
     return true;
   }
 
@@ -205,6 +208,7 @@ class ResizeKernel : public image::CallKernel {
                           for (int64_t j = 0; j < columns_.out; ++j, pixel += channels)
                             std::memcpy(pixel, row + place(columns_, j) * steps[3],
                                         static_cast<size_t>(channels) * sizeof(float));
+                          behind_.run({i * columns_.out, (i + 1) * columns_.out}, {0, channels});
                         }
                       });
     return true;
@@ -248,6 +252,7 @@ class ResizeKernel : public image::CallKernel {
 
   CpuEnginePtr engine_;
   ResizeOptions options_;
+  Behind behind_;
   Shape x_, y_;  // that the taps are of
   bool found_ = false;
   AxisTaps rows_, columns_;
@@ -256,8 +261,9 @@ class ResizeKernel : public image::CallKernel {
 
 }  // namespace
 
-std::unique_ptr<image::CallKernel> resize_kernel(CpuEnginePtr engine, ResizeOptions options) {
-  return std::make_unique<ResizeKernel>(std::move(engine), std::move(options));
+std::unique_ptr<image::CallKernel> resize_kernel(CpuEnginePtr engine, ResizeOptions options,
+                                                 Behind behind) {
+  return std::make_unique<ResizeKernel>(std::move(engine), std::move(options), std::move(behind));
 }
 
 }  // namespace rlx::detail

@@ -1,7 +1,7 @@
 // resize of f32 along the last axes: the nearest element, or a sum of two or four.
 #pragma once
 
-#include "rlx/backend/cpu/engine.h"
+#include "rlx/backend/cpu/behind.h"
 
 namespace rlx::detail {
 
@@ -22,6 +22,7 @@ struct ResizeOptions {
   std::vector<double> scales = {};  // of these axes; empty: as the extents say
   double cubic_a = -0.75;
 };
-std::unique_ptr<image::CallKernel> resize_kernel(CpuEnginePtr engine, ResizeOptions options);
+std::unique_ptr<image::CallKernel> resize_kernel(CpuEnginePtr engine, ResizeOptions options,
+                                                 Behind behind);
 
 }  // namespace rlx::detail

@@ -49,7 +49,7 @@ int64_t row_grain(int64_t length) {
 }
 
 bool run_softmax(const CpuEngine& engine, const image::Argument& given, Tensor& y,
-                 int64_t axis_given, bool logarithm) {
+                 int64_t axis_given, bool logarithm, const Behind& behind) {
   const auto element = element_of(given.tensor.dtype());
   if (!element || !has_few_axes(given)) return false;
   if (y.count() == 0) return true;
@@ -69,7 +69,9 @@ bool run_softmax(const CpuEngine& engine, const image::Argument& given, Tensor& 
     softmax.x_row = step.value_or(length);
     softmax.y_row = length;
     engine.team.run(outer, row_grain(length), [&](int64_t begin, int64_t end) {
-      engine.rows.softmax(softmax, {begin, end});
+      behind.in_blocks(begin, end, length, [&](int64_t first, int64_t last) {
+        engine.rows.softmax(softmax, {first, last});
+      });
     });
     return true;
   }
@@ -83,14 +85,19 @@ bool run_softmax(const CpuEngine& engine, const image::Argument& given, Tensor& 
       part.x = static_cast<const std::byte*>(part.x) + i / blocks * plane;
       part.y = static_cast<std::byte*>(part.y) + i / blocks * plane;
       const int64_t column = i % blocks * kColumns;
-      engine.rows.softmax_columns(part, {column, std::min(column + kColumns, inner)});
+      const int64_t end_column = std::min(column + kColumns, inner);
+      engine.rows.softmax_columns(part, {column, end_column});
+      for (int64_t k = 0; behind && k < length; ++k) {
+        const int64_t row = (i / blocks * length + k) * inner;
+        behind.run(row + column, row + end_column);
+      }
     }
   });
   return true;
 }
 
 bool run_norm(const CpuEngine& engine, const std::vector<image::Argument>& inputs, Tensor& y,
-              int64_t axis_given, double epsilon, bool is_centred) {
+              int64_t axis_given, double epsilon, bool is_centred, const Behind& behind) {
   const auto element = element_of(inputs[0].tensor.dtype());
   if (!element || !has_few_axes(inputs[0])) return false;
   if (y.count() == 0) return true;
@@ -102,7 +109,7 @@ bool run_norm(const CpuEngine& engine, const std::vector<image::Argument>& input
   const image::Argument& x = step ? inputs[0] : without_view(inputs[0], engine, copy);
   std::optional<image::Argument> copies[2];  // of gamma and beta
   const auto row = [&](size_t i) {
-    const bool given = i < inputs.size() && inputs[i].present;
+    const bool given = i < behind.own(inputs) && inputs[i].present;
     return given ? bytes_of(without_view(inputs[i], engine, copies[i - 1])) : nullptr;
   };
   const vector::Norm norm{.element = *element,
@@ -116,7 +123,9 @@ bool run_norm(const CpuEngine& engine, const std::vector<image::Argument>& input
                           .epsilon = epsilon,
                           .is_centred = is_centred};
   engine.team.run(rows, row_grain(length), [&](int64_t begin, int64_t end) {
-    engine.rows.norm(norm, {begin, end});
+    behind.in_blocks(begin, end, length, [&](int64_t first, int64_t last) {
+      engine.rows.norm(norm, {first, last});
+    });
   });
   return true;
 }
@@ -207,7 +216,7 @@ bool reduce_integers(const CpuEngine& engine, const T* x, const Runs& runs, vect
 }
 
 bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y,
-                const std::vector<int64_t>& axes, vector::Fold fold) {
+                const std::vector<int64_t>& axes, vector::Fold fold, const Behind& behind) {
   const DType dtype = given.tensor.dtype();
   const auto element = element_of(dtype);
   const bool is_integer = dtype == DType::i32 || dtype == DType::i64;
@@ -240,51 +249,59 @@ bool run_reduce(const CpuEngine& engine, const image::Argument& given, Tensor& y
   if (runs.inner == 1) {
     reduce.x_row = runs.length;
     engine.team.run(runs.outer, row_grain(runs.length), [&](int64_t begin, int64_t end) {
-      engine.reductions.rows(reduce, {begin, end});
+      behind.in_blocks(begin, end, 1, [&](int64_t first, int64_t last) {
+        engine.reductions.rows(reduce, {first, last});
+      });
     });
     return true;
   }
   reduce.x_row = runs.inner;
   constexpr int64_t kColumns = 256;
   const int64_t blocks = (runs.inner + kColumns - 1) / kColumns, bytes = bytes_of(y.dtype());
-  engine.team.run(
-      runs.outer * blocks, row_grain(runs.length * std::min(kColumns, runs.inner)),
-      [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) {
-          vector::Reduce part = reduce;
-          part.x =
-              static_cast<const std::byte*>(part.x) + i / blocks * runs.length * runs.inner * bytes;
-          part.y = static_cast<std::byte*>(part.y) + i / blocks * runs.inner * bytes;
-          const int64_t column = i % blocks * kColumns;
-          engine.reductions.columns(part, {column, std::min(column + kColumns, runs.inner)});
-        }
-      });
+  engine.team.run(runs.outer * blocks, row_grain(runs.length * std::min(kColumns, runs.inner)),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) {
+                      vector::Reduce part = reduce;
+                      part.x = static_cast<const std::byte*>(part.x) +
+                               i / blocks * runs.length * runs.inner * bytes;
+                      part.y = static_cast<std::byte*>(part.y) + i / blocks * runs.inner * bytes;
+                      const int64_t column = i % blocks * kColumns;
+                      const int64_t end_column = std::min(column + kColumns, runs.inner);
+                      engine.reductions.columns(part, {column, end_column});
+                      const int64_t row = i / blocks * runs.inner;
+                      behind.run(row + column, row + end_column);
+                    }
+                  });
   return true;
 }
 
 }  // namespace
 
-std::unique_ptr<image::CallKernel> softmax_kernel(CpuEnginePtr engine, int64_t axis,
-                                                  bool logarithm) {
-  return make_kernel([engine = std::move(engine), axis, logarithm](image::CallSite& site) {
-    return run_softmax(*engine, site.inputs[0], site.results[0], axis, logarithm);
+std::unique_ptr<image::CallKernel> softmax_kernel(CpuEnginePtr engine, int64_t axis, bool logarithm,
+                                                  Behind behind) {
+  return make_kernel([engine = std::move(engine), axis, logarithm,
+                      behind = std::move(behind)](image::CallSite& site) {
+    return behind.place(site) &&
+           run_softmax(*engine, site.inputs[0], site.results[0], axis, logarithm, behind);
   });
 }
 
 std::unique_ptr<image::CallKernel> norm_kernel(CpuEnginePtr engine, int64_t axis, double epsilon,
-                                               bool is_centred) {
-  return make_kernel(
-      [engine = std::move(engine), axis, epsilon, is_centred](image::CallSite& site) {
-        return run_norm(*engine, site.inputs, site.results[0], axis, epsilon, is_centred);
-      });
+                                               bool is_centred, Behind behind) {
+  return make_kernel([engine = std::move(engine), axis, epsilon, is_centred,
+                      behind = std::move(behind)](image::CallSite& site) {
+    return behind.place(site) &&
+           run_norm(*engine, site.inputs, site.results[0], axis, epsilon, is_centred, behind);
+  });
 }
 
 std::unique_ptr<image::CallKernel> reduce_kernel(CpuEnginePtr engine, std::vector<int64_t> axes,
-                                                 vector::Fold fold) {
-  return make_kernel(
-      [engine = std::move(engine), axes = std::move(axes), fold](image::CallSite& site) {
-        return run_reduce(*engine, site.inputs[0], site.results[0], axes, fold);
-      });
+                                                 vector::Fold fold, Behind behind) {
+  return make_kernel([engine = std::move(engine), axes = std::move(axes), fold,
+                      behind = std::move(behind)](image::CallSite& site) {
+    return behind.place(site) &&
+           run_reduce(*engine, site.inputs[0], site.results[0], axes, fold, behind);
+  });
 }
 
 }  // namespace rlx::detail

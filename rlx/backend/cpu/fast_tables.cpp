@@ -26,12 +26,11 @@ Kernel plain(const image::Call& /*call*/, const image::Image& /*image*/,
   return make(engine);
 }
 
-Kernel byte_rows(const image::Call& call, const image::Image& /*image*/,
-                 const CpuEnginePtr& engine) {
+Kernel byte_rows(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
   // Of bytes and their scales alone, and not the way back that gradients take.
   if (!call.attrs.get<std::string>("format").empty() || !call.attrs.get<bool>("transpose_w"))
     return nullptr;
-  return byte_rows_kernel(engine, call.attrs.get<int64_t>("block"));
+  return byte_rows_kernel(engine, call.attrs.get<int64_t>("block"), std::move(behind));
 }
 
 // Null where it is none of those that take no numbers.
@@ -69,14 +68,12 @@ Kernel recurrent(const image::Call& call, const image::Image& image, const CpuEn
   return recurrent_kernel(engine, std::move(options));
 }
 
-Kernel batch_norm(const image::Call& call, const image::Image& /*image*/,
-                  const CpuEnginePtr& engine) {
-  return batch_norm_kernel(engine, call.attrs.get<double>("epsilon"));
+Kernel batch_norm(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
+  return batch_norm_kernel(engine, call.attrs.get<double>("epsilon"), std::move(behind));
 }
-Kernel group_norm(const image::Call& call, const image::Image& /*image*/,
-                  const CpuEnginePtr& engine) {
+Kernel group_norm(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
   return group_norm_kernel(engine, call.attrs.get<int64_t>("groups"),
-                           call.attrs.get<double>("epsilon"));
+                           call.attrs.get<double>("epsilon"), std::move(behind));
 }
 
 // Which of some names an attribute is; none for others.
@@ -93,7 +90,7 @@ std::optional<Enum> choice(const Attrs& attrs, const char* attr,
     if (names[i] == name) return static_cast<Enum>(i);
   return std::nullopt;
 }
-Kernel resize(const image::Call& call, const image::Image& /*image*/, const CpuEnginePtr& engine) {
+Kernel resize(const image::Call& call, const CpuEnginePtr& engine, Behind behind) {
   const Attrs& attrs = call.attrs;
   const auto mode = choice<ResizeOptions::Mode>(attrs, "mode", {"nearest", "linear", "cubic"});
   const auto coordinates = choice<ResizeOptions::Coordinates>(
@@ -104,12 +101,14 @@ Kernel resize(const image::Call& call, const image::Image& /*image*/, const CpuE
   if (!mode || !coordinates || !rounding || attrs.get<bool>("antialias") ||
       attrs.get<bool>("exclude_outside") || attrs.get<bool>("exact"))
     return nullptr;
-  return resize_kernel(engine, {.mode = *mode,
-                                .coordinates = *coordinates,
-                                .rounding = *rounding,
-                                .axes = attrs.get<Ints>("axes"),
-                                .scales = attrs.get<Floats>("scales"),
-                                .cubic_a = attrs.get<double>("cubic_a")});
+  return resize_kernel(engine,
+                       {.mode = *mode,
+                        .coordinates = *coordinates,
+                        .rounding = *rounding,
+                        .axes = attrs.get<Ints>("axes"),
+                        .scales = attrs.get<Floats>("scales"),
+                        .cubic_a = attrs.get<double>("cubic_a")},
+                       std::move(behind));
 }
 
 Dims dims_of(const Attrs& attrs, std::string_view name) {
@@ -199,7 +198,7 @@ constexpr VectorEntry kNumbers[] = {
     {"fake_quantise", fake_quantise, false},  // of copies
     {"quantise", plain<quantise_kernel>},
     {"quantise", plain<quantise_kernel>, false},  // of copies
-    {"quantised_matmul", byte_rows, false},
+    finishing<byte_rows>("quantised_matmul", false),
 };
 constexpr VectorEntry kIndices[] = {
     {"argmax", extreme<true>, false},
@@ -232,10 +231,10 @@ Kernel splat(const image::Call& call, const image::Image& /*image*/, const CpuEn
 }
 
 constexpr VectorEntry kPlanes[] = {
-    {"batch_norm", batch_norm, false},
-    {"group_norm", group_norm, false},
+    finishing<batch_norm>("batch_norm", false),
+    finishing<group_norm>("group_norm", false),
     {"pad", pad, false, kNever, -1, true},
-    {"resize", resize, true, CallTraits::ChannelsLast::if_operands_are},
+    finishing<resize>("resize", true, CallTraits::ChannelsLast::if_operands_are),
     {"splat_raster", splat<splat_kernel>, false},
     {"splat_raster_gradient", splat<splat_gradient_kernel>, false},
 };

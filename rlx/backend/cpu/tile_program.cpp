@@ -21,7 +21,8 @@ std::array<std::byte, sizeof(float)> bits_of(double number, DType dtype) {
 
 }  // namespace
 
-TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEnginePtr engine)
+TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEnginePtr engine,
+                         bool of_sums)
     : engine_(std::move(engine)), stores_(tile.stores) {
   for (const image::Tile::Instruction& given : tile.code) {
     Instruction& made = code_.emplace_back();
@@ -38,7 +39,7 @@ TileProgram::TileProgram(const image::Tile& tile, const TileOps& ops, CpuEngineP
         fail(ErrorKind::unsupported, "there is no implementation of '", given.op,
              "' on single elements");
       made.op = found->second;
-      if (tile.has_anchor() && made.op.run_on_sums) made.op.run = made.op.run_on_sums;
+      if (of_sums && made.op.run_on_sums) made.op.run = made.op.run_on_sums;
       made.operands = given.operands;
       made.params = given.params;
     }

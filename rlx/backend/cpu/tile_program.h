@@ -56,8 +56,12 @@ struct TileBlock {
 
 class TileProgram {
  public:
-  // An Error that names an op which `ops` lacks.
-  TileProgram(const image::Tile& tile, const TileOps& ops, CpuEnginePtr engine);
+  // An Error that names an op which `ops` lacks. `of_sums`: what it goes on with has the roundings
+  // of a sum of products.
+  TileProgram(const image::Tile& tile, const TileOps& ops, CpuEnginePtr engine,
+              bool of_sums = false);
+
+  bool is_of_floats() const { return is_f32_in_tiles(code_[0].dtype); }  // what an op leaves
 
   // Finds where a site's operands and results lie. The columns are the elements along `axis` of the
   // results, the rows all others, in the order of memory. Without an axis the columns are as many
