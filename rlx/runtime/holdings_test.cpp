@@ -94,6 +94,16 @@ TEST(Holdings, AWeightThatWasSetIsPackedByTheNextRun) {
   EXPECT_EQ(program.run({{"x", x}}).at("y").at(0), 3);
 }
 
+TEST(Holdings, BoundsThatNoRunHasTogetherLeaveWhatDependsOnThemOut) {
+  Graph graph;
+  const Value a = graph.input("a", f32({kRows, graph.symbol("m", 64)}));
+  const Value b = graph.input("b", f32({graph.symbol("n", 32), kSize}));
+  graph.output("y", matmul(matmul(a, b), graph.weight("w", weight())));
+  const image::Holdings holdings =
+      detail::holdings_of(Device(), compile_image(graph), catalog(), {});
+  EXPECT_GE(holdings.packed_bytes(), kPacked);
+}
+
 // ---- The budget --------------------------------------------------------------------------------
 
 // Weights, inputs and the result.
