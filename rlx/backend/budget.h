@@ -20,12 +20,17 @@ class LateBudget {
   void begin(int64_t left) {
     left_ = left;
     held_.clear();
+    by_calls_.clear();
   }
+  bool is_limited() const { return left_ != INT64_MAX; }
   void spend(image::ValueId value, int64_t bytes, const image::Image& image);
+  // What the call that makes a value holds besides.
+  void spend_of_call(image::ValueId result, int64_t bytes, const image::Image& image);
 
  private:
+  int64_t total() const;
   int64_t left_ = INT64_MAX;
-  std::map<image::ValueId, int64_t> held_;  // by value, in bytes
+  std::map<image::ValueId, int64_t> held_, by_calls_;  // by value, in bytes
 };
 
 // How often the loops of a run have gone round: an Error beyond the budget; 0: there is none.

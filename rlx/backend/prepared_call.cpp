@@ -161,13 +161,13 @@ void PreparedCall::hold(const Cells& cells, const Find& value, const Find& targe
   if (!is_known(cells)) return;
   try {
     place(cells, value, target);
-    hold_placed(holdings, packs);
+    hold(holdings, packs);
   } catch (const Error&) {  // a run will say what is wrong
   }
   forget();
 }
 
-void PreparedCall::hold_placed(image::Holdings& holdings, bool packs) {
+void PreparedCall::hold(image::Holdings& holdings, bool packs) {
   holdings.begin(*call_);
   for (Kernel& each : kernels_) {
     CallSite site = site_;

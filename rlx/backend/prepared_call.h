@@ -29,6 +29,7 @@ class PreparedCall {
   // before it runs; no elements but those of weights are looked at.
   void hold(const image::Cells& cells, const Find& value, const Find& target,
             image::Holdings& holdings, bool packs);
+  void hold(image::Holdings& holdings, bool packs = false);  // as it is placed
   // Runs the first implementation that does not refuse. Errors name the node.
   void run();
   // Lets go of the operands and results: to be placed again before it runs.
@@ -59,7 +60,6 @@ class PreparedCall {
   void align_inputs();
   void put_views_back();
   bool is_known(const image::Cells& cells) const;
-  void hold_placed(image::Holdings& holdings, bool packs);
   bool run_kernel(Kernel& kernel);
   bool run_aside(Kernel& kernel);
   const image::Image* image_ = nullptr;

@@ -6,6 +6,7 @@
 #include "rlx/ir/text.h"
 #include "rlx/ops/catalog.h"
 #include "rlx/ops/ops_core.h"
+#include "rlx/ops/ops_rearrange.h"
 #include "rlx/runtime/internals.h"
 #include "rlx/testing.h"
 
@@ -93,6 +94,16 @@ TEST(Holdings, AWeightThatWasSetIsPackedByTheNextRun) {
   EXPECT_EQ(program.run({{"x", x}}).at("y").at(0), 3);
 }
 
+TEST(Holdings, BoundsThatNoRunHasTogetherLeaveWhatDependsOnThemOut) {
+  Graph graph;
+  const Value a = graph.input("a", f32({kRows, graph.symbol("m", 64)}));
+  const Value b = graph.input("b", f32({graph.symbol("n", 32), kSize}));
+  graph.output("y", matmul(matmul(a, b), graph.weight("w", weight())));
+  const image::Holdings holdings =
+      detail::holdings_of(Device(), compile_image(graph), catalog(), {});
+  EXPECT_GE(holdings.packed_bytes(), kPacked);
+}
+
 // ---- The budget --------------------------------------------------------------------------------
 
 // Weights, inputs and the result.
@@ -124,6 +135,29 @@ TEST(Holdings, WhatASmallerRunNeedsIsWhatItsBudgetIsFor) {
       compile(product(Dim("rows")), {.device = device, .memory_budget = kUnpacked});
   EXPECT_NE(error_of([&] { program.run({{"x", rows(kRows)}}); }), "");
   program.run({{"x", rows(1)}});  // takes the weight as it is
+}
+
+// A number of rows that a float says.
+TEST(Holdings, WhatOnlyTheRunTellsIsHeldToTheBudgetWhenItIsThere) {
+  Graph graph;
+  const Value number = cast(ceil(exp(graph.input("n", f32({1})))), DType::i64);
+  const Value column = reshape(expand(graph.input("x", f32({1})), number), Dims{Dim(-1), Dim(1)});
+  const Value wide = column + graph.weight("zeros", Tensor(DType::f32, {1, kSize}));
+  graph.output("y", matmul(wide, graph.weight("w", weight())));
+  const auto run = [&](const Program& program, double n) {
+    return error_of([&] {
+      program.run({{"n", Tensor::of(DType::f32, {1}, {n})}, {"x", Tensor(DType::f32, {1})}});
+    });
+  };
+  const Device device;
+  constexpr int64_t kValues = 60'000;  // of 61 rows
+  const Program tight = compile(graph, {.device = device, .memory_budget = kPacked + kValues});
+  EXPECT_EQ(run(tight, 0), "");
+  const std::string said = run(tight, 4.1);
+  EXPECT_NE(said.find("of packed weights and narrower floats as f32"), std::string::npos) << said;
+  EXPECT_EQ(report_of(device).packs, 0);
+  const Program roomy = compile(graph, {.device = device, .memory_budget = 3 * kPacked + kValues});
+  EXPECT_EQ(run(roomy, 4.1), "");
 }
 
 TEST(Holdings, ABudgetCountsNarrowerFloatsAsF32) {

@@ -50,8 +50,16 @@ image::Holdings detail::holdings_of(const Device& device, const Image& image, co
                                     const SymbolValues& symbols) {
   SymbolValues all = symbols;
   for (const auto& [name, range] : image.symbols()) all.emplace(name, range.high);
-  image::Cells cells = cells_of(image.data(), all);
-  cells.evaluate();
+  image::Cells cells(image.data().numbers);
+  for (const SymbolValues& values : {all, symbols, SymbolValues{}}) {
+    try {
+      cells = cells_of(image.data(), values);
+      cells.evaluate();
+      break;
+    } catch (const Error&) {  // no run has these values together
+      cells.reset();
+    }
+  }
   return backend_of(device)->holdings(image.data(), implementations_of(ops, device), cells);
 }
 

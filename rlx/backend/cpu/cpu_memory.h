@@ -34,6 +34,10 @@ class CpuMemory {
 
   // What a run may take for values that no plan could size.
   void begin_run(int64_t bytes_left) { late_.begin(bytes_left); }
+  bool is_limited() const { return !in_once_ && late_.is_limited(); }
+  void spend_of_call(image::ValueId result, int64_t bytes) {
+    late_.spend_of_call(result, bytes, image_);
+  }
 
   // Values have memory of their own while steps run once; what only those needed is freed.
   void begin_once() { in_once_ = true; }

@@ -145,6 +145,12 @@ void CpuSteps::run_call(const image::Step& step, Ready& ready, image::Cells& cel
     call.place(
         cells, [&](ValueId v) { return readable(v); },
         [&](ValueId v) { return memory_.target(v, cells); });
+    if (ready.is_told && memory_.is_limited()) {
+      image::Holdings holdings;
+      call.hold(holdings);
+      memory_.spend_of_call(call.call().results[0],
+                            holdings.packed_bytes() + holdings.widened_bytes());
+    }
     note_placed(ready);
   }
   call.run();
