@@ -1,13 +1,15 @@
 // Sorting a million floats on each device that there is: values and where each was, with the way
-// there and back, beside std::stable_sort of as many pairs on one thread. Milliseconds, the best of
-// some.
+// there and back, beside std::stable_sort of as many pairs on one thread, and on devices beside the
+// sort that merges. Milliseconds, the best of some.
 //   rlx_sort_bench [COUNT [DEVICE]]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <map>
 #include <random>
+#include <string>
 #include <utility>
 
 #include "rlx/conformance/test_devices.h"
@@ -29,13 +31,14 @@ void print_best(const char* name, const std::function<void()>& run) {
   std::fflush(stdout);
 }
 
-void sort_on(const Device& device, const Tensor& numbers) {
+void sort_on(const Device& device, const Tensor& numbers, const char* name,
+             const std::map<std::string, int64_t>& choices = {}) {
   Graph graph;
   const TopK sorted = sort(graph.input("x", numbers.type()));
   graph.output("values", sorted.values);
   graph.output("indices", sorted.indices);
-  BoundRun run = compile(graph, {.device = device}).bind({{"x", numbers}});
-  print_best(device.name().c_str(), [&] { run.run(); });
+  BoundRun run = compile(graph, {.device = device, .choices = choices}).bind({{"x", numbers}});
+  print_best(name, [&] { run.run(); });
 }
 
 }  // namespace
@@ -50,8 +53,11 @@ int main(int argc, char** argv) {
   std::normal_distribution<float> normal;
   for (float& number : numbers.mutable_data<float>()) number = normal(random);
   std::printf("sort %lld floats\n", static_cast<long long>(count));
-  for (const Device& device : test_devices())
-    if (only.empty() || device.name() == only) sort_on(device, numbers);
+  for (const Device& device : test_devices()) {
+    if (!only.empty() && device.name() != only) continue;
+    sort_on(device, numbers, device.name().c_str());
+    if (!device.is_cpu()) sort_on(device, numbers, "  by merging", {{"sort.variant", 1}});
+  }
   using Pair = std::pair<float, int64_t>;
   std::vector<Pair> pairs(static_cast<size_t>(count));
   print_best("std::stable_sort", [&] {

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "rlx/backend/cpu/radix_order.h"
 #include "rlx/backend/cpu/scratch.h"
 
 namespace rlx::detail {
@@ -118,7 +119,9 @@ class OrderKernel : public image::CallKernel {
       T* sorted = values.mutable_data<T>().data();
       int64_t* places = indices.mutable_data<int64_t>().data();
       const auto keys_length = static_cast<int64_t>(sizeof(T) * size_t(from.length) + 3) / 4;
-      scratch_.resize(keys_length + from.length);
+      const int64_t keyed_at = (keys_length + from.length + 1) / 2 * 2;
+      const bool by_digits = sorts_by_digits<T>(from.length, to.length);
+      scratch_.resize(by_digits ? keyed_at + 4 * from.length : keyed_at);
       engine_->team.run(from.count, grain_of(from), [&](int64_t begin, int64_t end) {
         const Scratch::Part scratch(scratch_);
         T* keys = reinterpret_cast<T*>(scratch.data());
@@ -126,7 +129,10 @@ class OrderKernel : public image::CallKernel {
         for (int64_t row = begin; row < end; ++row) {
           const T* first = source + from.first(row);
           for (int64_t i = 0; i < from.length; ++i) keys[i] = first[i * from.stride];
-          find_order(keys, order, from.length, to.length);
+          if (by_digits)
+            find_by_digits(keys, scratch.data() + keyed_at, order, from.length);
+          else
+            find_order(keys, order, from.length, to.length);
           const int64_t place = to.first(row);
           for (int64_t i = 0; i < to.length; ++i) {
             sorted[place + i * to.stride] = keys[order[i]];
@@ -138,6 +144,24 @@ class OrderKernel : public image::CallKernel {
   }
 
  private:
+  template <class T>
+  static bool sorts_by_digits(int64_t length, int64_t wanted) {
+    constexpr int64_t kFew = 256;  // which are compared as fast
+    return sizeof(T) == 4 && length > kFew && wanted >= length / 8;
+  }
+  // All of them; the memory is two words for each, twice.
+  template <class T>
+  void find_by_digits(const T* keys, float* memory, int32_t* order, int64_t length) const {
+    if constexpr (sizeof(T) == 4) {
+      auto* keyed = reinterpret_cast<uint64_t*>(memory);
+      for (int64_t i = 0; i < length; ++i) {
+        const uint32_t key = order_key(keys[i]);
+        keyed[i] = static_cast<uint64_t>(options_.descending ? ~key : key) << 32 |
+                   static_cast<uint64_t>(i);
+      }
+      order_by_digits(keyed, keyed + length, length, order);
+    }
+  }
   // The first `wanted`; of equals the first one comes first.
   template <class T>
   void find_order(const T* keys, int32_t* order, int64_t length, int64_t wanted) const {
