@@ -11,7 +11,7 @@ namespace {
 TEST(LargePages, AreMadeUntilTheyHaveTakenTooLong) {
   LargePages quick;
   for (int i = 0; i < 1000; ++i) ASSERT_TRUE(quick.keep_on(1, 100));
-  EXPECT_TRUE(quick.keep_on(1, 9'000));  // something else had the processor
+  EXPECT_TRUE(quick.keep_on(1, 9'000));  // one was slow
 
   LargePages slow;  // as a host that fetches each of their parts
   int made = 0;
