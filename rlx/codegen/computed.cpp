@@ -161,12 +161,12 @@ std::vector<bool> kernels_of(const Graph& body) {
   return kernels;
 }
 
-bool add_all(Statements& statements, const Graph& body, const std::vector<bool>& needed,
-             int anchor) {
+bool add_all(Statements& statements, const Graph& body, const std::vector<bool>& needed, int anchor,
+             const std::optional<Operand>& staged) {
   for (int at = 0; at < static_cast<int>(needed.size()); ++at) {
     if (!needed[size_t(at)] || is_source(body.node(at))) continue;
     if (at == anchor)
-      statements.set_anchor(at);
+      staged ? statements.set_staged(at, *staged) : statements.set_anchor(at);
     else if (!statements.add(at))
       return false;
   }

@@ -40,9 +40,10 @@ std::vector<bool> made_of(const Graph& body, const std::vector<int>& nodes,
 // elements.
 std::vector<bool> kernels_of(const Graph& body);
 
-// Writes statements for the nodes that are needed, of which the anchor is one at most.
-bool add_all(Statements& statements, const Graph& body, const std::vector<bool>& needed,
-             int anchor);
+// Writes statements for the nodes that are needed, of which the anchor is one at most: what its
+// kernel has at hand, or has stored.
+bool add_all(Statements& statements, const Graph& body, const std::vector<bool>& needed, int anchor,
+             const std::optional<Operand>& staged = {});
 
 // Writes load_<name> of an operand that the body computes. False where it cannot be written.
 bool write_load(const LowerSite& site, const Graph& body, const Computed& computed,

@@ -43,19 +43,21 @@ int64_t storage_bindings(const Dispatch& dispatch) {
 }
 
 // The ops on single elements around a kernel, and maps, in order.
-std::string described(const Graph& body, const std::string& kernel, int anchor,
-                      const std::vector<bool>& in_front) {
-  const std::vector<bool> kernels = kernels_of(body);
+struct Around {
   std::string before, behind;
+};
+Around around(const Graph& body, int anchor, const std::vector<bool>& in_front) {
+  const std::vector<bool> kernels = kernels_of(body);
+  Around found;
   for (size_t at = 0; at < body.nodes().size(); ++at) {
     const Node& node = body.nodes()[at];
     if (int(at) == anchor || !(kernels[at] || scalar_formula(node))) continue;
     if (in_front[at])
-      before += node.op->name + " + ";
+      found.before += node.op->name + " + ";
     else
-      behind += (behind.empty() && kernel.empty() ? "" : " + ") + node.op->name;
+      found.behind += " + " + node.op->name;
   }
-  return before + kernel + behind;
+  return found;
 }
 
 // A result as its kernel stores it: element i of `shape` lies where `layout` says.
@@ -77,19 +79,31 @@ void leave_out(Steps& steps, const Operand& result, const DeviceTraits& traits) 
   dispatch->operands.erase(written);
 }
 
-// The body without an anchor: a kernel made of it alone.
-std::optional<Steps> lower_region(const LowerSite& site, const Graph& body) {
+// What another kernel has stored for a region to go on with.
+struct Staged {
+  int node;
+  Operand stored;
+};
+
+// The body without an anchor, or what is behind it: a kernel made of that alone.
+std::optional<Steps> lower_region(const LowerSite& site, const Graph& body,
+                                  const std::optional<Staged>& staged = {}) {
+  const int anchor = staged ? staged->node : -1;
   const std::vector<bool> kernels = kernels_of(body);
-  std::vector<int> maps, outputs;
+  std::vector<int> apart, outputs;  // whose operands are at other elements
   for (size_t at = 0; at < kernels.size(); ++at)
-    if (kernels[at]) maps.push_back(static_cast<int>(at));
+    if (kernels[at]) apart.push_back(static_cast<int>(at));
   for (const GraphOutput& output : body.outputs()) outputs.push_back(output.value.node);
-  std::vector<bool> in_front = made_of(body, maps, std::vector<bool>(kernels.size()));
-  for (const int map : maps) in_front[size_t(map)] = false;
+  std::vector<bool> in_front = made_of(body, apart, std::vector<bool>(kernels.size()));
+  for (const int at : apart) in_front[size_t(at)] = false;
   Module module;
   const Dim elements = count(body.outputs()[0].value.shape());
   Statements statements(site, body, module, elements, in_front);
-  if (!add_all(statements, body, made_of(body, outputs, kernels), -1)) return std::nullopt;
+  const std::vector<bool> needed = made_of(body, outputs, kernels);
+  if (anchor >= 0 && statements.is_behind_turn(anchor)) return std::nullopt;
+  if (!add_all(statements, body, needed, anchor,
+               staged ? std::optional(staged->stored) : std::nullopt))
+    return std::nullopt;
   const size_t results = outputs.size();
   Formula formula;
   bool in_quads = false;  // words in another order are whole in quads alone
@@ -106,7 +120,9 @@ std::optional<Steps> lower_region(const LowerSite& site, const Graph& body) {
     formula.expression = stored->name;
     formula.result = std::move(result);
   }
-  formula.name = described(body, "", -1, std::vector<bool>(kernels.size()));
+  const std::string ops =
+      around(body, anchor, staged ? in_front : std::vector<bool>(kernels.size())).behind;
+  formula.name = ops.empty() ? "store" : ops.substr(3);
   std::vector<Operand> read_anywhere;
   const std::vector<std::string>& loaded = statements.loaded_operands();
   for (const Operand& operand : module.operands)
@@ -119,7 +135,7 @@ std::optional<Steps> lower_region(const LowerSite& site, const Graph& body) {
   formula.statements = statements.lines;
   formula.is_region = true;
   Dispatch dispatch = generate(formula, site.traits);
-  if (!maps.empty()) {
+  if (apart.size() > (staged ? 1 : 0)) {  // maps
     dispatch.quads.reset();
     dispatch.operands.insert(dispatch.operands.begin(), read_anywhere.begin(), read_anywhere.end());
     dispatch.constants.insert(dispatch.constants.end(), module.constants.begin(),
@@ -228,12 +244,21 @@ std::optional<Steps> lower_around(const LowerSite& site, const Graph& body, int 
   std::vector<bool> in_front = made_of(body, {at}, std::vector<bool>(body.nodes().size()));
   in_front[size_t(at)] = false;
   const bool takes_store = body.outputs().size() > 1 || body.outputs()[0].value.node != at;
+  // Its kernel stores element by element what a region then makes whole words of.
+  const bool stages =
+      takes_store && is_packed(node.types[0].dtype, site.traits) &&
+      std::any_of(body.outputs().begin(), body.outputs().end(), [&](const GraphOutput& output) {
+        return is_packed(output.value.dtype(), site.traits);
+      });
   std::vector<Operand> results;
-  for (const TensorType& type : node.types)
-    if (takes_store || !results.empty())
-      results.emplace_back(site.make_temporary(type), type, Access::read);
-    else
+  for (TensorType type : node.types) {
+    if (!takes_store && results.empty()) {
       results.push_back(site.results[0]);
+      continue;
+    }
+    if (stages && results.empty()) type.dtype = unpacked(type.dtype);
+    results.emplace_back(site.make_temporary(type), type, Access::read);
+  }
   std::optional<Steps> steps = lower_in_body(site, node, std::move(operands->operands), results);
   if (!steps) return std::nullopt;
   for (size_t r = 1; r < results.size(); ++r) leave_out(*steps, results[r], site.traits);
@@ -247,17 +272,24 @@ std::optional<Steps> lower_around(const LowerSite& site, const Graph& body, int 
     std::erase_if(dispatch.in_place,
                   [&](const InPlace& pair) { return module.anywhere.count(pair.from) > 0; });
   }
-  Dispatch* const store = takes_store ? final_dispatch(*steps, results[0].value) : nullptr;
-  if (takes_store) {
+  Dispatch* const store =
+      takes_store && !stages ? final_dispatch(*steps, results[0].value) : nullptr;
+  if (takes_store && !stages) {
     if (!store) return std::nullopt;
     const Operand y =
         *std::find_if(store->operands.begin(), store->operands.end(),
                       [&](const Operand& each) { return each.value == results[0].value; });
     if (!write_store(site, body, at, in_front, y, *store, modules[store])) return std::nullopt;
   }
+  const Around ops = around(body, at, in_front);
   for (auto& [dispatch, module] : modules) {
     if (!attach(module, *dispatch, site.traits)) return std::nullopt;
-    dispatch->kernel.name = described(body, dispatch->kernel.name, at, in_front);
+    dispatch->kernel.name = ops.before + dispatch->kernel.name + (stages ? "" : ops.behind);
+  }
+  if (stages) {
+    std::optional<Steps> rest = lower_region(site, body, Staged{at, results[0]});
+    if (!rest) return std::nullopt;
+    steps->append(std::move(*rest));
   }
   return steps;
 }

@@ -41,6 +41,16 @@ void Statements::set_anchor(int at) {
   lines += text("  let v", at, " = ", rounded("v", body_.node(at).types[0].dtype), ";\n");
 }
 
+void Statements::set_staged(int at, Operand stored) {
+  stored.name = "staged";
+  stored.access = Access::read;
+  stored.window = window_;
+  loaded_.push_back(stored.name);
+  module_.operands.push_back(std::move(stored));
+  names_[size_t(at)] = text('v', at);
+  lines += text("  let v", at, " = ", rounded("staged", body_.node(at).types[0].dtype), ";\n");
+}
+
 bool Statements::add(int at) {
   const Node& node = body_.node(at);
   if (!(count(node.types[0].shape) == elements_)) return false;  // there is no such element i

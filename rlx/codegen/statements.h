@@ -39,6 +39,8 @@ class Statements {
 
   // The anchor's result, which its kernel has as `v`.
   void set_anchor(int at);
+  // The same where another kernel has stored it, not rounded yet, as all elements in order.
+  void set_staged(int at, Operand stored);
 
   // False where a node cannot be written so.
   bool add(int at);

@@ -98,6 +98,26 @@ TEST(MemoryPlan, ValuesOfManySizesLieSideBySide) {
   }
 }
 
+// As MobileNetV2 begins. No two slots are smaller: two of the values of 1.8 MB follow each other,
+// and the largest is in one slot with one of them at most.
+TEST(MemoryPlan, WhatASlotGrowsByLastIsPlacedEarlier) {
+  const int64_t bytes[] = {1605632, 1605632, 802816, 4816896, 1204224, 301056,
+                           1806336, 1806336, 301056, 1806336, 451584};
+  Stays stays;
+  SideBySide rules{.alignment = 256};
+  for (size_t step = 0; step < std::size(bytes); ++step) {
+    stays.push_back({bytes[step], step, step == 5 ? 8 : step + 1});  // a residual is read later
+    rules.kept_apart.emplace_back();
+  }
+  const auto keep_apart = [&](size_t a, size_t b) {
+    rules.kept_apart[a].push_back(b);
+    rules.kept_apart[b].push_back(a);
+  };
+  for (size_t step = 1; step < stays.size(); ++step) keep_apart(step - 1, step);
+  keep_apart(5, 8);
+  EXPECT_EQ(side_by_side(stays, rules).total(), 4816896 + 1806336);
+}
+
 TEST(MemoryPlan, AValueReadLaterKeepsItsSlot) {
   Graph graph;
   const Value a = exp(graph.input("x", f32({8})));

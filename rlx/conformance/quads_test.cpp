@@ -113,5 +113,24 @@ TEST(QuadsKernels, StoreWholeWordsOfSeveralResults) {
   }
 }
 
+// The kernel of the product stores floats; what is behind it, and words, are one kernel.
+TEST(QuadsKernels, WhatIsBehindAnAnchorPacksItsWords) {
+  for (const int64_t columns : {8, 7}) {
+    Graph graph;
+    const Value x = graph.input("x", {DType::bf16, {3, 5}}),
+                w = graph.input("w", {DType::bf16, {5, columns}}),
+                bias = graph.input("bias", {DType::bf16, {columns}});
+    Graph body;
+    const Value sum = matmul(body.input("x", x.type()), body.input("w", w.type())) +
+                      body.input("bias", bias.type());
+    body.output("sum", sum);
+    body.output("y", relu(sum));
+    const Values results = fused({x, w, bias}, std::move(body));
+    graph.output("sum", results[0]);
+    graph.output("y", results[1]);
+    EXPECT_EQ(kinds_of(graph), (columns == 8 ? Kinds{1, 1} : Kinds{0, 2})) << columns;
+  }
+}
+
 }  // namespace
 }  // namespace rlx

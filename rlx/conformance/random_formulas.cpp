@@ -397,9 +397,8 @@ void slices_step(RandomPool& p) {
     const int64_t first = extent.number() * k / count, end = extent.number() * (k + 1) / count;
     const auto of = [&](Value whole) { return slice(whole, Ints{first}, Ints{end}, {axis}); };
     const Value part = of(x);
-    const Value y = sum_of(p, tanh(part), by);
-    parts.push_back(
-        inner(p, odd && k == 1 ? abs(y) : product_of(p, y, together ? of(square) : part)));
+    const Value y = tanh(part) + by;
+    parts.push_back(inner(p, odd && k == 1 ? abs(y) : y * (together ? of(square) : part)));
   }
   if (p.random.chance(0.1)) std::swap(parts[0], parts[1]);
   if (together) return p.keep(concat(parts, axis), false);

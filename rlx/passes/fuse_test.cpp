@@ -144,6 +144,21 @@ TEST(Fuse, HalvesAreRoundedInRegisters) {
   EXPECT_EQ(ops_of(fused(graph, traits)), "fused(matmul mul tanh)");
 }
 
+TEST(Fuse, WhatIsBehindAnAnchorMayPackWords) {
+  Graph halves;
+  const Value x = halves.input("x", f16({8, 8})), w = halves.input("w", f16({8, 8}));
+  halves.output("y", tanh(matmul(x, w) * x));
+  EXPECT_EQ(fused_ops(halves), "fused(matmul mul tanh)");
+  // Two kernels as well, and none of them stores what is not read again.
+  Graph bytes;
+  const Value y = relu(matmul(bytes.input("x", kMatrix), bytes.input("w", kMatrix)));
+  bytes.output("y",
+               y.apply(quantise_op(),
+                       {y, bytes.input("scale", f32({})), bytes.input("zero", {DType::u8, {}})},
+                       {{"to", DType::u8}}));
+  EXPECT_EQ(fused_ops(bytes), "matmul fused(relu quantise)");
+}
+
 TEST(Fuse, AWayOutAndBackKeepsNodesApart) {
   Graph graph;
   const Value x = graph.input("x", kMatrix);

@@ -330,11 +330,7 @@ bool Grouping::reads_outside(const Group& group, int node, bool as_map) const {
 }
 
 void Grouping::keep_one_map(Group& group) const {
-  const Values outputs = outputs_of(group);
-  const bool packed = std::any_of(outputs.begin(), outputs.end(), [&](const Value& output) {
-    return device_storage(output.dtype(), traits_).elements_per_word > 1;
-  });
-  if (group.anchor >= 0 || group.maps.size() != 1 || packed) return;
+  if (group.anchor >= 0 || group.maps.size() != 1 || is_any_packed(outputs_of(group))) return;
   group.anchor = *group.maps.begin();
   group.anchor_bindings = store_of(graph_.node(group.anchor)).bindings;
   group.maps.clear();
@@ -353,6 +349,12 @@ bool Grouping::knows_host_inputs(const Node& node) {
   return std::all_of(node.op->host_inputs.begin(), node.op->host_inputs.end(), [&](size_t i) {
     return i >= node.inputs.size() || !node.inputs[i].present() ||
            is_constant(node.inputs[i].producer());
+  });
+}
+
+bool Grouping::is_any_packed(const Values& values) const {
+  return std::any_of(values.begin(), values.end(), [&](const Value& value) {
+    return device_storage(value.dtype(), traits_).elements_per_word > 1;
   });
 }
 
@@ -379,11 +381,11 @@ bool Grouping::fits(const Group& group) const {
   }
   bindings += static_cast<int64_t>(outputs.size());
   if (!group.maps.empty()) ++bindings;  // they may raise a flag
-  // A region stores whole words; the kernel of an anchor goes element by element.
-  const bool packed = std::any_of(outputs.begin(), outputs.end(), [&](const Value& output) {
-    return device_storage(output.dtype(), traits_).elements_per_word > 1;
-  });
-  return bindings <= traits_.max_storage_buffers && (group.anchor < 0 || !packed);
+  if (bindings > traits_.max_storage_buffers) return false;
+  if (group.anchor < 0 || !is_any_packed(outputs)) return true;
+  // A region stores whole words; the kernel of an anchor goes element by element. Where a step
+  // packs its result in any case, a region does that and all that comes behind.
+  return group.turn < 0 && is_any_packed({graph_.value(group.anchor)});
 }
 
 bool Grouping::closed_with(const Group& group, int node) const {

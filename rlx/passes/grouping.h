@@ -87,7 +87,8 @@ class Grouping {
   bool may_be_anchor(int at) const;
   static bool knows_host_inputs(const Node& node);
 
-  // Bindings of the device, and no packed results beside others.
+  bool is_any_packed(const Values& values) const;
+  // Bindings of the device, and whole words where results are packed.
   bool fits(const Group& group) const;
 
   void take_loads();

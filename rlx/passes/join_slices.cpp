@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "rlx/codegen/pointwise.h"
 #include "rlx/codegen/scalar_formula.h"
@@ -182,12 +183,17 @@ class Joining {
     }
   }
 
-  // Is it worth looking for regions?
+  // Do ops on single elements read several slices of one value? Only then are regions looked for.
   bool has_siblings() const {
-    std::map<std::pair<int, int>, int> slices;
-    for (const Node& node : from_.nodes())
-      if (!is_source(node) && stretch_of(node))
-        if (++slices[{node.inputs[0].node, node.inputs[0].result}] > 1) return true;
+    std::set<std::pair<int, int>> sliced;
+    for (size_t at = 0; at < from_.nodes().size(); ++at) {
+      const Node& node = from_.nodes()[at];
+      const auto& readers = readers_[at];
+      const bool is_read = std::any_of(readers.begin(), readers.end(),
+                                       [&](int reader) { return is_single(from_.node(reader)); });
+      if (is_source(node) || !is_read || !stretch_of(node)) continue;
+      if (!sliced.emplace(node.inputs[0].node, node.inputs[0].result).second) return true;
+    }
     return false;
   }
 

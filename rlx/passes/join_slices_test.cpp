@@ -7,7 +7,7 @@ const OpDef& sort_op();
 
 namespace {
 
-// What no region takes in.
+// By a kernel that computes no load.
 Value sorted(Value x) { return x.apply(sort_op(), {x}); }
 
 struct Net {

@@ -104,7 +104,11 @@ MemoryPlan plan_memory(const Image& image, const image::Cells& cells) {
     if (others.total() < slots.total()) slots = std::move(others);
   };
   if (slots.total() > plan.live_bytes) keep_smaller(largest_first(stays));
-  if (slots.total() > plan.live_bytes) keep_smaller(side_by_side(stays, rules_of(image, who)));
+  if (slots.total() > plan.live_bytes) {
+    SideBySide rules = rules_of(image, who);
+    rules.least_bytes = plan.live_bytes;
+    keep_smaller(side_by_side(stays, rules));
+  }
   if (image.traits.on_host()) {
     // What threads gain is worth a tenth more memory.
     const int64_t most =

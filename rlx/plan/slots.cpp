@@ -80,8 +80,17 @@ Slots largest_first(const Stays& stays) {
   return slots;
 }
 
-Slots side_by_side(const Stays& stays, const SideBySide& options) {
-  Slots slots = empty_slots(stays.size());
+namespace {
+
+// One after the other in this order. `grew_last`: the last that made the slots larger, which an
+// earlier turn may help.
+struct Placed {
+  Slots slots;
+  size_t grew_last = 0;
+};
+Placed placed_in(const std::vector<size_t>& order, const Stays& stays, const SideBySide& options) {
+  Placed placed{empty_slots(stays.size())};
+  Slots& slots = placed.slots;
   std::fill(slots.of.begin(), slots.of.end(), -1);
   std::vector<std::vector<size_t>> members;  // by slot, in the order of their offsets
   // The lowest offset from which nobody is in the way while the stay lasts.
@@ -96,7 +105,7 @@ Slots side_by_side(const Stays& stays, const SideBySide& options) {
     }
     return at;
   };
-  for (const size_t i : by_size(stays)) {
+  for (const size_t i : order) {
     const Stay& stay = stays[i];
     int best = -1;
     int64_t least = stay.bytes, best_at = 0;  // a slot that grows by less is better than a new one
@@ -116,6 +125,7 @@ Slots side_by_side(const Stays& stays, const SideBySide& options) {
       members.emplace_back();
       slots.bytes.push_back(stay.bytes);
     }
+    if (least > 0) placed.grew_last = i;
     slots.of[i] = best;
     slots.offsets[i] = best_at;
     slots.bytes[size_t(best)] = std::max(slots.bytes[size_t(best)], best_at + stay.bytes);
@@ -123,7 +133,26 @@ Slots side_by_side(const Stays& stays, const SideBySide& options) {
     const auto behind = [&](int64_t offset, size_t other) { return offset < slots.offsets[other]; };
     here.insert(std::upper_bound(here.begin(), here.end(), best_at, behind), i);
   }
-  return slots;
+  return placed;
+}
+
+}  // namespace
+
+Slots side_by_side(const Stays& stays, const SideBySide& options) {
+  std::vector<size_t> order = by_size(stays);
+  Placed placed = placed_in(order, stays, options);
+  Slots best = placed.slots;
+  // A few more orders, as long as there may be something to gain.
+  constexpr size_t kMostTries = 32, kMostPairs = 2'000'000;
+  const size_t pairs = std::max<size_t>(stays.size() * stays.size(), 1);
+  for (size_t left = std::min(kMostTries, kMostPairs / pairs); left > 0; --left) {
+    if (best.total() <= options.least_bytes) break;
+    const auto late = std::find(order.begin(), order.end(), placed.grew_last);
+    std::rotate(order.begin(), late, late + 1);
+    placed = placed_in(order, stays, options);
+    if (placed.slots.total() < best.total()) best = placed.slots;
+  }
+  return best;
 }
 
 namespace {

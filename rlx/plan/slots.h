@@ -38,6 +38,7 @@ struct SideBySide {
   int64_t alignment = 1;
   int64_t most_bytes = INT64_MAX;               // of a slot
   std::vector<std::vector<size_t>> kept_apart;  // by stay: those that may not be in its slot
+  int64_t least_bytes = 0;                      // no slots are smaller together
 };
 // Several values in one slot at a time, beside each other.
 Slots side_by_side(const Stays& stays, const SideBySide& options);
