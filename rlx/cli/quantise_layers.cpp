@@ -149,10 +149,6 @@ bool is_finite(const Tensor& w) {
   return std::all_of(data.begin(), data.end(), [](float x) { return std::isfinite(x); });
 }
 
-Value activated(const RewriteSite& site, Value y) {
-  const std::string& activation = site.attrs.get<std::string>("activation");
-  return activation.empty() ? y : y.apply(elementwise_op(activation), {y});
-}
 Value beside(const RewriteSite& site, const char* what, const Tensor& tensor) {
   return site.to.weight(text(site.node.name, " ", what, " ", site.at), tensor);
 }
@@ -188,7 +184,7 @@ Value quantised_convolution(const RewriteSite& site, Kind kind, const Layer& lay
   Value y = cast(sums, DType::f32) * reshape(beside(site, "scales", scales), shape);
   if (site.inputs.size() > 2 && site.inputs[2].present())
     y = y + reshape(as(DType::f32, site.inputs[2]), shape);
-  return as(dtype, activated(site, y));
+  return as(dtype, y);
 }
 
 }  // namespace
@@ -270,7 +266,7 @@ Value quantised(const RewriteSite& site, const Layer& layer, const BlockFormat& 
   Value y = finished(quantised_matmul(x, w, name));
   if (site.node.op->name == "matmul") return y;
   if (site.inputs.size() > 2 && site.inputs[2].present()) y = y + site.inputs[2];
-  return activated(site, y);
+  return y;
 }
 
 }  // namespace rlx::cli

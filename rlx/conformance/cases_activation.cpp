@@ -1,7 +1,6 @@
-// Rows for the activations, on their own and inside linear and conv, and for prelu.
+// Rows for the activations and for prelu.
 
 #include "rlx/conformance/unary_cases.h"
-#include "rlx/ops/activation.h"
 #include "rlx/ops/ops_activation.h"
 
 namespace rlx {
@@ -52,23 +51,6 @@ void add_hard_values(Cases& cases) {
   row("thresholded_relu", {1, 1.0000001, 0.9999999, -5, 5}, "the threshold itself is not above it");
 }
 
-// By name, with the default parameters.
-void add_fused(Cases& cases) {
-  for (const std::string& name : activation_names()) {
-    cases.push_back({.op = "linear",
-                     .inputs = {normal(f32({5, 7})), normal(f32({7, 9})), normal(f32({9}))},
-                     .attrs = {{"activation", name}},
-                     .why = text("with ", name),
-                     .terms = 7});
-    cases.push_back(
-        {.op = "conv",
-         .inputs = {normal(f32({1, 2, 5, 4})), normal(f32({3, 2, 2, 2})), normal(f32({3}))},
-         .attrs = {{"activation", name}},
-         .why = text("with ", name),
-         .terms = 8});
-  }
-}
-
 void add_prelu(Cases& cases) {
   const auto row = [&](CaseInput x, CaseInput slope, const char* why, SymbolValues symbols = {}) {
     cases.push_back({.op = "prelu",
@@ -91,7 +73,6 @@ std::vector<OpCase> activation_cases() {
   Cases cases;
   add_activations(cases);
   add_hard_values(cases);
-  add_fused(cases);
   add_prelu(cases);
   return cases;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "rlx/conformance/op_cases.h"
+#include "rlx/ops/activation.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_cumulative.h"
 #include "rlx/ops/ops_fused.h"
@@ -99,13 +100,12 @@ Values turned_region(const Values& in) {
   const Value before = tanh(in[0]) * in[1];
   return {before, sigmoid(transpose(before, {1, 0})) + abs(in[2])};
 }
-// An activation of the op itself comes before the residual.
+// An activation that a function adds comes before the residual.
 Values activated_product(const Values& in) {
   return {linear(in[0], in[1], {}, "tanh", true) + in[2]};
 }
 Values activated_conv(const Values& in) {
-  const Attrs attrs{{"pads", Ints{1, 1, 1, 1}}, {"activation", std::string("relu")}};
-  return {in[0].apply(conv_op(), {in[0], in[1]}, attrs) + in[2]};
+  return {relu(in[0].apply(conv_op(), {in[0], in[1]}, {{"pads", Ints{1, 1, 1, 1}}})) + in[2]};
 }
 Values gathered(const Values& in) { return {gather(in[0], in[1]) * in[2]}; }
 
@@ -280,6 +280,20 @@ std::vector<OpCase> cases_with_loads() {
   };
 }
 
+// What functions of linear and conv take by name.
+void add_activated(std::vector<OpCase>& cases) {
+  for (const std::string& name : activation_names()) {
+    cases.push_back(grouped(
+        {normal(f32({5, 7})), normal(f32({7, 9})), normal(f32({9}))}, text("linear with ", name), 7,
+        [name](const Values& in) { return Values{linear(in[0], in[1], in[2], name)}; }));
+    cases.push_back(
+        grouped({normal(f32({1, 2, 5, 4})), normal(f32({3, 2, 2, 2})), normal(f32({3}))},
+                text("conv with ", name), 8, [name](const Values& in) {
+                  return Values{with_activation("conv", in[0].apply(conv_op(), in), name)};
+                }));
+  }
+}
+
 }  // namespace
 
 std::vector<OpCase> fused_cases() {
@@ -371,6 +385,7 @@ std::vector<OpCase> fused_cases() {
       grouped({special(f32({1, 2, 7, 9})), normal(f32({})), normal(f32({2, 1, 1}))},
               "max_pool, special values", 4, pooled_highest),
   };
+  add_activated(cases);
   for (OpCase& row : cases_with_loads()) cases.push_back(std::move(row));
   for (OpCase& row : fused_map_cases()) cases.push_back(std::move(row));
   for (OpCase& row : cases)

@@ -300,6 +300,9 @@ void folded_step(RandomPool& p) {
     const Value bias = p.random.chance(0.5) ? weight(p, x.dtype(), {outputs}) : Value{};
     y = p.random.chance(0.5) ? matmul(in, w, false, turned) : linear(in, w, bias, "", turned);
   }
+  const Dims& made = y.shape();
+  if (behind > 0 && made[1] == made.back() && p.random.chance(0.5))  // no scale of channels
+    return p.keep(product_of(p, y, weight(p, x.dtype(), {made.back()})), false);
   p.keep(affine(p, maybe_norm(p, inner(p, y)), behind), false);
 }
 

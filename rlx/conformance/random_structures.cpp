@@ -151,7 +151,7 @@ void written_attention(RandomPool& p, const Masking& masking) {
   const auto repeated = [&](Value x, size_t heads) {
     if (x.shape()[heads].is_number() && p.random.chance(0.4)) {
       const int64_t count = x.shape()[heads].number();
-      const bool mixed = p.random.chance(0.1);
+      const bool mixed = p.random.chance(0.2);
       Tensor places(DType::i64, {2 * count});
       for (int64_t i = 0; i < 2 * count; ++i) places.set_integer(i, mixed ? i % count : i / 2);
       return gather(x, p.graph.constant(places), static_cast<int64_t>(heads));
@@ -254,8 +254,9 @@ void written_rope_step(RandomPool& p) {
   const Value x = rest == 0 ? whole : slice(whole, {0}, {2 * half}, {-1});
   const int64_t cut = half > 1 && p.random.chance(0.1) ? 1 : half;
   const Value low = slice(x, {0}, {cut}, {-1}), high = slice(x, {cut}, {2 * half}, {-1});
-  const Value turned =
-      p.random.chance(0.9) ? concat({-high, inner(p, low)}, -1) : concat({high, -low}, -1);
+  const Value turned = p.random.chance(0.85)  ? concat({-high, inner(p, low)}, -1)
+                       : p.random.chance(0.5) ? concat({high, -low}, -1)
+                                              : concat({-low, high}, -1);
   const Value others =
       p.random.chance(0.1) ? concat({first, p.add_input(DType::f32, of_table)}, -1) : angles;
   const bool of_cosines = p.random.chance(0.5);  // that the halves of one table may differ

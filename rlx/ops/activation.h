@@ -1,26 +1,19 @@
-// Activations that linear and conv apply to what they have summed: the rows of
+// Activations that the functions of linear and conv add behind them: the rows of
 // elementwise_activations.cpp by name, with their default parameters.
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "rlx/ir/graph.h"
-#include "rlx/lower/step.h"
 
 namespace rlx {
 
 Strings activation_names();
-// An Error unless the name is empty, which is none, or one that can be fused.
+// An Error unless the name is empty, which is none, or one of these.
 void require_activation(std::string_view op, const std::string& name);
 
-double activated(double x, const std::string& name);
-
-// WGSL: fn activation(x: f32) -> f32, and what it calls.
-std::string activation_function(const std::string& name);
-std::vector<KernelText> activation_includes(const std::string& name);
-
-// dz of y = activation(z).
-Value activation_gradient(Value z, Value dy, const std::string& name);
+// What stands for activation(x); x where the name is empty.
+Value with_activation(std::string_view op, Value x, const std::string& name);
 
 }  // namespace rlx

@@ -1,5 +1,5 @@
-// conv(x, w, bias) = activation(sum over channels and window of x * w + bias) in 1, 2 or 3 spatial
-// dims; x is padded with zeros.
+// conv(x, w, bias) = sum over channels and window of x * w + bias, in 1, 2 or 3 spatial dims; x is
+// padded with zeros.
 
 #include <optional>
 
@@ -25,7 +25,6 @@ Types infer(const InferSite& site) {
   require(is_float(x.dtype), "conv: x is ", x, ", it needs floats");
   require(w.dtype == x.dtype && rank(w) == rank(x), "conv: w is ", w, ", it needs to be ", x.dtype,
           "[O, C / groups, window..] of the rank of x ", x);
-  require_activation("conv", site.attrs.get<std::string>("activation"));
   const Dims shape = convolution_shape(site);
   require_bias(site, 2, x.dtype, w.shape[0]);
   return {{x.dtype, shape}};
@@ -102,13 +101,11 @@ Steps lower_pointwise(const LowerSite& site, const Convolution& form) {
                *pixel_stride};
   if (skipping) product.b.behind = count(one_image);
   product.y = site.write("y");
-  const std::string& activation = site.attrs().get<std::string>("activation");
-  if (site.has(2))
+  if (site.has(2)) {
     product.finish_operands = {LowerSite::named(broadcast(site.inputs[2], {x.shape[0], w.shape[0]}),
                                                 "bias", Access::read)};
-  product.finish = site.has(2) ? "activation(v + load_bias(row))" : "activation(v)";
-  product.finish_functions = {activation_function(activation)};
-  product.finish_includes = activation_includes(activation);
+    product.finish = "v + load_bias(row)";
+  }
   return steps.append(lower_product(site, product));
 }
 
@@ -125,13 +122,7 @@ Gradients gradient(const GradientSite& site) {
   const size_t axes = x.shape().size() - 2;
   const Windows windows("conv", site.attrs(), axes);
   const int64_t groups = site.attrs().get<int64_t>("groups");
-  const std::string& activation = site.attrs().get<std::string>("activation");
-  Value dz = site.dy();
-  if (!activation.empty()) {
-    Attrs plain = site.attrs();
-    plain.set("activation", "");
-    dz = activation_gradient(x.apply(conv_op(), site.inputs, plain), dz, activation);
-  }
+  const Value dy = site.dy();
   const Dims window = spatial_dims(w.shape()), in = spatial_dims(x.shape());
   Dims before, after;
   for (size_t d = 0; d < axes; ++d) {
@@ -140,9 +131,9 @@ Gradients gradient(const GradientSite& site) {
   }
   Attrs spread = convolution_attrs(windows, before, after, groups);
   spread.set("extents", in);
-  Gradients gradients = {x.apply(conv_transpose_op(), {dz, w}, spread),
-                         convolution_weight_gradient(x, dz, windows, window, groups)};
-  if (site.inputs.size() > 2) gradients.push_back(bias_gradient(site.inputs[2], dz));
+  Gradients gradients = {x.apply(conv_transpose_op(), {dy, w}, spread),
+                         convolution_weight_gradient(x, dy, windows, window, groups)};
+  if (site.inputs.size() > 2) gradients.push_back(bias_gradient(site.inputs[2], dy));
   return gradients;
 }
 
@@ -153,7 +144,7 @@ const OpDef& conv_op() {
       .name = "conv",
       .family = "convolution",
       .inputs = {2, 3, {"x", "w", "bias"}},
-      .attrs = window_attrs({{"groups", 1}, {"activation", ""}}),
+      .attrs = window_attrs({{"groups", 1}}),
       .infer = infer,
       .reference = reference,
       .lower = lower,
@@ -167,13 +158,14 @@ const OpDef& conv_op() {
 }
 
 Value conv(Value x, Value w, Value bias, const ConvOptions& options) {
-  return x.apply(conv_op(), {x, w, bias},
-                 {{"strides", options.strides},
-                  {"dilations", options.dilations},
-                  {"pads", options.pads},
-                  {"auto_pad", options.auto_pad},
-                  {"groups", options.groups},
-                  {"activation", options.activation}});
+  require_activation("conv", options.activation);
+  const Value y = x.apply(conv_op(), {x, w, bias},
+                          {{"strides", options.strides},
+                           {"dilations", options.dilations},
+                           {"pads", options.pads},
+                           {"auto_pad", options.auto_pad},
+                           {"groups", options.groups}});
+  return with_activation("conv", y, options.activation);
 }
 
 Value conv2d(Value x, Value w, Value bias, const ConvOptions& options) {

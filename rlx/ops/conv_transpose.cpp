@@ -75,7 +75,6 @@ Types infer(const InferSite& site) {
   require(w.dtype == x.dtype && rank(w) == rank(x), "conv_transpose: w is ", w, ", it needs to be ",
           x.dtype, "[C, O / groups, window..] of the rank of x ", x);
   require(groups > 0, "conv_transpose: groups ", groups, " is not positive");
-  require_activation("conv_transpose", site.attrs.get<std::string>("activation"));
   site.equal(x.shape[1], w.shape[0], text("the channels of ", x, " are not those of w ", w));
   site.multiple_of(
       w.shape[0], groups,
@@ -110,13 +109,7 @@ Gradients gradient(const GradientSite& site) {
   const Value x = site.in(0), w = site.in(1);
   const Form form(site.attrs(), x.shape(), w.shape());
   const size_t axes = form.window.size();
-  const std::string& activation = site.attrs().get<std::string>("activation");
-  Value dz = site.dy();
-  if (!activation.empty()) {
-    Attrs plain = site.attrs();
-    plain.set("activation", "");
-    dz = activation_gradient(x.apply(conv_transpose_op(), site.inputs, plain), dz, activation);
-  }
+  const Value dy = site.dy();
   Windows windows = form.windows;
   windows.auto_pad.clear();
   windows.before = form.before;
@@ -126,12 +119,12 @@ Gradients gradient(const GradientSite& site) {
         Dim(windows.strides[d]) * (x.shape()[d + 2] - 1) + windows.reach(form.window[d], d);
     windows.after.push_back(larger(full - form.extents[d] - form.before[d], 0));
   }
-  Value dx = dz.apply(conv_op(), {dz, w},
+  Value dx = dy.apply(conv_op(), {dy, w},
                       convolution_attrs(windows, windows.before, windows.after, form.groups));
   for (size_t d = 2; d < axes + 2; ++d)  // y may reach further than the windows do
     if (!(dx.shape()[d] == x.shape()[d])) dx = slice_axis(dx, d, 0, x.shape()[d]);
-  Gradients gradients = {dx, convolution_weight_gradient(dz, x, windows, form.window, form.groups)};
-  if (site.inputs.size() > 2) gradients.push_back(bias_gradient(site.inputs[2], dz));
+  Gradients gradients = {dx, convolution_weight_gradient(dy, x, windows, form.window, form.groups)};
+  if (site.inputs.size() > 2) gradients.push_back(bias_gradient(site.inputs[2], dy));
   return gradients;
 }
 
@@ -145,8 +138,7 @@ const OpDef& conv_transpose_op() {
       .attrs = window_attrs({{"output_padding", Ints{}},
                              {"output_shape", Ints{}},
                              {"extents", Ints{}},
-                             {"groups", 1},
-                             {"activation", ""}}),
+                             {"groups", 1}}),
       .infer = infer,
       .reference = reference,
       .lower = lower,
@@ -159,15 +151,16 @@ const OpDef& conv_transpose_op() {
 }
 
 Value conv_transpose(Value x, Value w, Value bias, const ConvTransposeOptions& options) {
-  return x.apply(conv_transpose_op(), {x, w, bias},
-                 {{"strides", options.strides},
-                  {"dilations", options.dilations},
-                  {"pads", options.pads},
-                  {"auto_pad", options.auto_pad},
-                  {"output_padding", options.output_padding},
-                  {"output_shape", options.output_shape},
-                  {"groups", options.groups},
-                  {"activation", options.activation}});
+  require_activation("conv_transpose", options.activation);
+  const Value y = x.apply(conv_transpose_op(), {x, w, bias},
+                          {{"strides", options.strides},
+                           {"dilations", options.dilations},
+                           {"pads", options.pads},
+                           {"auto_pad", options.auto_pad},
+                           {"output_padding", options.output_padding},
+                           {"output_shape", options.output_shape},
+                           {"groups", options.groups}});
+  return with_activation("conv_transpose", y, options.activation);
 }
 
 }  // namespace rlx

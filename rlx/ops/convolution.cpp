@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rlx/ops/activation.h"
 #include "rlx/ops/kernel.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/strided.h"
@@ -222,22 +221,20 @@ Steps lower_convolution(const LowerSite& site, const ConvolutionKernel& given) {
 }
 
 ConvolutionKernel float_convolution(const LowerSite& site, const Convolution& convolution) {
-  const std::string& activation = site.attrs().get<std::string>("activation");
   ConvolutionKernel kernel{convolution, site.inputs[0], site.inputs[1], site.results[0]};
-  if (site.has(2)) kernel.operands = {site.read("bias", 2)};
-  kernel.finish = site.has(2) ? "activation(v + load_bias(channel))" : "activation(v)";
-  kernel.functions = {activation_function(activation)};
-  kernel.includes = activation_includes(activation);
+  if (site.has(2)) {
+    kernel.operands = {site.read("bias", 2)};
+    kernel.finish = "v + load_bias(channel)";
+  }
   return kernel;
 }
 
 void finish_convolution(const ReferenceSite& site, const std::vector<double>& sums) {
   const Shape& shape = site.out().shape();
   const int64_t plane = sums.empty() ? 1 : site.out().count() / shape[0] / shape[1];
-  const std::string& activation = site.attrs.get<std::string>("activation");
   for (int64_t i = 0; i < site.out().count(); ++i) {
     const double bias = site.has(2) ? site.in(2).at(i / plane % shape[1]) : 0;
-    site.out().set(i, activated(sums[size_t(i)] + bias, activation));
+    site.out().set(i, sums[size_t(i)] + bias);
   }
 }
 

@@ -47,7 +47,7 @@ struct ConvolutionKernel {
 enum ConvolutionVariant : int64_t { general_kernel = 0, own_kernels = 1 };
 Steps lower_convolution(const LowerSite& site, const ConvolutionKernel& kernel);
 
-// The kernel of a node (x, w, bias) with an activation, and its reference from the sums on.
+// The kernel of a node (x, w, bias), and its reference from the sums on.
 ConvolutionKernel float_convolution(const LowerSite& site, const Convolution& convolution);
 void finish_convolution(const ReferenceSite& site, const std::vector<double>& sums);
 

@@ -1,4 +1,4 @@
-// linear(x, w, bias) = activation(x . w + bias), in one kernel.
+// linear(x, w, bias) = x . w + bias, in one kernel.
 
 #include "rlx/ops/activation.h"
 #include "rlx/ops/kernel.h"
@@ -11,13 +11,11 @@ namespace {
 struct Form {
   bool transposed;
   Dim k, n;
-  std::string activation;
 
   Form(const Dims& w, const Attrs& attrs)
       : transposed(attrs.get<bool>("transpose_w")),
         k(w[transposed ? 1 : 0]),
-        n(w[transposed ? 0 : 1]),
-        activation(attrs.get<std::string>("activation")) {}
+        n(w[transposed ? 0 : 1]) {}
 };
 
 Types infer(const InferSite& site) {
@@ -27,7 +25,6 @@ Types infer(const InferSite& site) {
   require(rank(x) > 0, "linear: x is ", x, ", it needs rank 1 or more");
   require(rank(w) == 2, "linear: w is ", w, ", it needs rank 2");
   const Form form(w.shape, site.attrs);
-  require_activation("linear", form.activation);
   if (!(x.shape.back() == form.k))  // the message takes longer than the rule
     site.equal(x.shape.back(), form.k, text("the inner dims of ", x, " and ", w, " differ"));
   if (site.has(2)) {
@@ -56,7 +53,7 @@ void reference(const ReferenceSite& site) {
       total += values[size_t(row * k + i)] *
                weights[size_t(form.transposed ? column * k + i : i * n + column)];
     if (site.has(2)) total += site.in(2).at(column);
-    site.out().set(at, activated(total, form.activation));
+    site.out().set(at, total);
   }
 }
 
@@ -72,10 +69,10 @@ Steps lower(const LowerSite& site) {
   product.a = matrix_view(x, product.batch, false);
   product.b = matrix_view(site.inputs[1], product.batch, form.transposed);
   product.y = site.write("y");
-  if (site.has(2)) product.finish_operands = {site.read("bias", 2)};
-  product.finish = site.has(2) ? "activation(v + load_bias(column))" : "activation(v)";
-  product.finish_functions = {activation_function(form.activation)};
-  product.finish_includes = activation_includes(form.activation);
+  if (site.has(2)) {
+    product.finish_operands = {site.read("bias", 2)};
+    product.finish = "v + load_bias(column)";
+  }
   return lower_product(site, product);
 }
 
@@ -83,18 +80,14 @@ Gradients gradient(const GradientSite& site) {
   const Value x = site.in(0), w = site.in(1);
   const bool has_bias = site.inputs.size() > 2 && site.in(2).present();
   const Form form(w.shape(), site.attrs());
-  Value dz = site.dy();
-  if (!form.activation.empty()) {
-    const Value z = linear(x, w, has_bias ? site.in(2) : Value{}, "", form.transposed);
-    dz = activation_gradient(z, dz, form.activation);
-  }
+  const Value dy = site.dy();
   const Dim rows = count(Dims(x.shape().begin(), x.shape().end() - 1));
-  const Value x_rows = reshape(x, Dims{rows, form.k}), dz_rows = reshape(dz, Dims{rows, form.n});
+  const Value x_rows = reshape(x, Dims{rows, form.k}), dy_rows = reshape(dy, Dims{rows, form.n});
   Gradients gradients = {
-      matmul(dz, w, false, !form.transposed),
-      form.transposed ? matmul(dz_rows, x_rows, true) : matmul(x_rows, dz_rows, true)};
+      matmul(dy, w, false, !form.transposed),
+      form.transposed ? matmul(dy_rows, x_rows, true) : matmul(x_rows, dy_rows, true)};
   if (site.inputs.size() > 2)
-    gradients.push_back(has_bias ? std::optional(sum(dz_rows, {0})) : std::nullopt);
+    gradients.push_back(has_bias ? std::optional(sum(dy_rows, {0})) : std::nullopt);
   return gradients;
 }
 
@@ -105,7 +98,7 @@ const OpDef& linear_op() {
       .name = "linear",
       .family = "linear",
       .inputs = {2, 3, {"x", "w", "bias"}},
-      .attrs = {{"activation", ""}, {"transpose_w", false}},
+      .attrs = {{"transpose_w", false}},
       .infer = infer,
       .reference = reference,
       .lower = lower,
@@ -117,8 +110,9 @@ const OpDef& linear_op() {
 }
 
 Value linear(Value x, Value w, Value bias, const std::string& activation, bool transpose_w) {
-  return x.apply(linear_op(), {x, w, bias},
-                 {{"activation", activation}, {"transpose_w", transpose_w}});
+  require_activation("linear", activation);
+  const Value y = x.apply(linear_op(), {x, w, bias}, {{"transpose_w", transpose_w}});
+  return with_activation("linear", y, activation);
 }
 
 }  // namespace rlx

@@ -75,7 +75,8 @@ Value log_softmax(Value x, int64_t axis = -1);
 
 // NumPy's rules in full; either side transposed in its last two dims.
 Value matmul(Value a, Value b, bool transpose_a = false, bool transpose_b = false);
-// activation(x . w + bias); w is [K, N], or [N, K] when transpose_w. An empty activation is none.
+// activation(x . w + bias); w is [K, N], or [N, K] when transpose_w. An activation is a node of its
+// own; an empty one is none.
 Value linear(Value x, Value w, Value bias = {}, const std::string& activation = "",
              bool transpose_w = false);
 

@@ -251,9 +251,6 @@ Steps lower_product(const LowerSite& site, Product product) {
   Dispatch dispatch;
   const Shape2 block = choose_kernel(site, product, dispatch);
   dispatch.kernel.name = site.node.op->name;
-  for (const KernelText& include : product.finish_includes)
-    dispatch.kernel.includes.push_back(include);
-  dispatch.prelude = product.finish_functions;
   dispatch.prelude.push_back(text("alias T = ", type, ";"));
   // What an infinity has lost is not a number; integers lose nothing.
   dispatch.prelude.emplace_back(

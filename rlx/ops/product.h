@@ -34,8 +34,6 @@ struct Product {
   std::string a_value = "load_a(i)", b_value = "load_b(i)", finish = "v";
   // What these read, call and include.
   std::vector<Operand> finish_operands = {};
-  std::vector<std::string> finish_functions = {};
-  std::vector<KernelText> finish_includes = {};
   bool merges_rows = true;  // a batch with one b may become rows; b_value then sees one matrix
 };
 

@@ -77,8 +77,6 @@ class Finding {
       return "a scale or zero point of the weights varies along what is summed over";
     for (const Value& operand : {x->scale, x->zero, w->scale, w->zero})
       if (operand.present() && !known_.is_once(operand)) return "a run tells a scale or zero point";
-    if (node.attrs.has("activation") && !node.attrs.get<std::string>("activation").empty())
-      return "the product has an activation of its own";
     if (!is_conv && (rank(x->values.type()) < 2 || rank(w->values.type()) != 2))
       return "the weights are no matrix, or x is a row";
     if (node.op.get() == &matmul_op() && node.attrs.get<bool>("transpose_a"))
@@ -109,8 +107,7 @@ class Finding {
                 w_zero = flat(w.zero);
     Value scale = x_scale * w_scale, sums;
     if (is_conv) {
-      sums = x.values.apply(conv_integer_op(), {x.values, w.values, x_zero, w_zero},
-                            without_activation(site.attrs));
+      sums = x.values.apply(conv_integer_op(), {x.values, w.values, x_zero, w_zero}, site.attrs);
     } else {
       const Value by = turns(node) ? transpose(w.values, {1, 0}) : w.values;
       sums = matmul_integer(x.values, by, x_zero, w_zero);
@@ -146,12 +143,6 @@ class Finding {
   }
   static Dim terms_of(const Bytes& w) {
     return product(w.values.shape(), 1, w.values.shape().size());
-  }
-  static Attrs without_activation(const Attrs& attrs) {
-    Attrs other;
-    for (const auto& [name, attr] : attrs)
-      if (name != "activation") other.set(name, attr);
-    return other;
   }
   static Bytes moved(const Bytes& bytes, const RewriteSite& site) {
     return {site.moved(bytes.values), site.moved(bytes.scale), site.moved(bytes.zero)};

@@ -140,8 +140,6 @@ std::optional<Values> rewritten(const RewriteSite& site, NearMisses* misses) {
   };
   const auto found = byte_columns(
       site.inputs[1], site.attrs.get<bool>(is_linear ? "transpose_w" : "transpose_b"), why);
-  if (found && is_linear && !site.attrs.get<std::string>("activation").empty())
-    why = "the product has an activation of its own";
   if (found && !is_linear && site.attrs.get<bool>("transpose_a")) why = "x is transposed";
   if (!found || !why.empty()) return refused();
   Value y = quantised_matmul(site.inputs[0], found->w, found->scales, found->block, found->zeros);

@@ -174,7 +174,9 @@ TEST(FindRope, AnotherTurnStays) {
   const Value x = graph.input("x", f32({2, 5, 4}));
   const Value table = angles(graph.input("angles", f32({5, 2})));
   const Value other = concat({slice(x, {2}, {4}, {-1}), -slice(x, {0}, {2}, {-1})}, -1);
+  const Value swapped = concat({-slice(x, {0}, {2}, {-1}), slice(x, {2}, {4}, {-1})}, -1);
   graph.output("y", x * cos(table) + other * sin(table));
+  graph.output("z", x * cos(table) + swapped * sin(table));
   EXPECT_EQ(ops_after(find_rope, graph).count("rope"), 0u);
 }
 

@@ -31,12 +31,12 @@ TEST(FoldPads, ZerosAreTheConvolutionsOwnPads) {
   EXPECT_EQ(after_pass(fold_pads, R"(%0 = input @"x" : f32[b, 1, 4]
 %1 = weight value=f32[1, 1, 3]{1, 2, 3} @"w" : f32[1, 1, 3]
 %2 = pad %0 axes=ints[] mode="constant" pads=dims[0, 0, 1, 0, 0, 2] value=0.0 : f32[b, 1, 7]
-%3 = conv %2, %1, _ activation="" auto_pad="" dilations=[1] groups=1 pads=[1, 0] strides=[1] : f32[b, 1, 6]
+%3 = conv %2, %1, _ auto_pad="" dilations=[1] groups=1 pads=[1, 0] strides=[1] : f32[b, 1, 6]
 output "y" %3
 )"),
             R"(%0 = input @"x" : f32[b, 1, 4]
 %1 = weight value=f32[1, 1, 3]{1, 2, 3} @"w" : f32[1, 1, 3]
-%2 = conv %0, %1, _ activation="" auto_pad="" dilations=[1] groups=1 pads=[2, 2] strides=[1] : f32[b, 1, 6]
+%2 = conv %0, %1, _ auto_pad="" dilations=[1] groups=1 pads=[2, 2] strides=[1] : f32[b, 1, 6]
 output "y" %2
 )");
 }

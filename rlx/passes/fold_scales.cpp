@@ -93,11 +93,11 @@ bool has_no_pads(const Attrs& attrs) {
   return true;
 }
 
-// Without an activation, and without extents in symbols, which may be others in the new graph.
+// Without extents in symbols, which may be others in the new graph.
 bool is_plain(const Node& node) {
   for (const auto& [name, attr] : node.attrs)
     if (std::holds_alternative<Dims>(attr.variant())) return false;
-  return node.attrs.get_or<std::string>("activation", "").empty() && is_float(node.types[0].dtype);
+  return is_float(node.types[0].dtype);
 }
 bool is_matrix(const Value& w) { return rank(w.type()) == 2; }
 

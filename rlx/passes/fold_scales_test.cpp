@@ -135,7 +135,7 @@ TEST(FoldScales, AScaleAlongPositionsStays) {
 TEST(FoldScales, AnActivationBetweenStays) {
   Net net(f32({2, 4}));
   EXPECT_EQ(net.folded(linear(net.x, net.weight("w", {4, 3}), {}, "relu") * net.weight("s", {3})),
-            OpNames("linear mul"));
+            OpNames("linear relu mul"));
 }
 
 TEST(FoldScales, ASumThatIsReadElsewhereStays) {

@@ -45,14 +45,10 @@ struct Form {
           blocks = once(), bias = once();
   Pattern matmul = op("matmul", {x, w},
                       [](const Node&node) { return !node.attrs.get<bool>("transpose_a"); }),
-          linear = op("linear", {x, w, maybe(bias)}, is_plain),
+          linear = op("linear", {x, w, maybe(bias)}),
           quantised = op("quantised_matmul", {x, blocks},
                          [](const Node&node) { return node.attrs.get<bool>("transpose_w"); });
   Pattern biased = op("add", {either({matmul, quantised}), bias});
-
-  static bool is_plain(const Node& node) {
-    return node.attrs.get<std::string>("activation").empty();
-  }
 };
 
 // Those of a quantised product have a row for each of its columns: one scale for all of them would

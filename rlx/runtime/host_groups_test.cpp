@@ -69,6 +69,26 @@ TEST(HostGroups, AProductGoesOnWithBiasActivationAndResidual) {
     expect_agreement(graph, {{"x", waves({n, 33}, 0.11)}, {"r", waves({n, 70}, 0.13)}});
 }
 
+// Sums that begin with a bias would be no result of their own.
+TEST(HostGroups, AProductThatIsAResultItselfIsThatOfItsOperands) {
+  Graph graph;
+  const Value x = graph.input("x", f32({"n", 33})), w = graph.weight("w", waves({33, 70}, 0.3));
+  const Value y = matmul(x, w);
+  graph.output("y", y);
+  graph.output("z", tanh(y + graph.weight("b", waves({70}, 0.7))));
+  EXPECT_EQ(steps_of(graph), "matmul(add + tanh)");
+  for (const int64_t n : {1, 130}) expect_agreement(graph, {{"x", waves({n, 33}, 0.11)}});
+}
+
+TEST(HostGroups, APartOfAnotherValueIsReadWhereItLies) {
+  Graph graph;
+  const Value x = graph.input("x", f32({5, 33})), w = graph.weight("w", waves({33, 70}, 0.3));
+  const Value rest = slice(graph.input("r", f32({8, 73})), {2, 1}, {7, 71}, {0, 1});
+  graph.output("y", tanh(matmul(x, w)) * rest);
+  EXPECT_EQ(steps_of(graph), "matmul(tanh + mul)");
+  expect_agreement(graph, {{"x", waves({5, 33}, 0.11)}, {"r", waves({8, 73}, 0.13)}});
+}
+
 TEST(HostGroups, WhatIsComparedAndChosenStaysInRegisters) {
   Graph graph;
   const Value x = graph.input("x", f32({1, 3, 9, 7})),
@@ -93,8 +113,8 @@ TEST(HostGroups, BoolsOfMemoryAreNumbersInATile) {
   expect_agreement(graph, {{"x", waves({5, 33}, 0.11)}, {"seen", rows}, {"other", all}});
 }
 
-// A residual is not the start of sums that an activation of the product's own still bends.
-TEST(HostGroups, AResidualIsAddedBehindTheOpsOwnActivation) {
+// A residual is not the start of sums that an activation still bends.
+TEST(HostGroups, AResidualIsAddedBehindAnActivation) {
   Graph graph;
   const Value x = graph.input("x", f32({1, 1})), w = graph.weight("w", waves({1, 1}, 0.25));
   graph.output("y", linear(x, w, {}, "tanh") + graph.input("z", f32({1, 1})));

@@ -1,25 +1,9 @@
 """Products of matrices and windows, of floats and of bytes, and what quantises."""
 import numpy as np
 
-import registry
 from onnx_models import onnxruntime_run
 from registry import oracle
 from rows import DTYPES
-
-# What an activation that is taken by name has for parameters, as ONNX has them.
-DEFAULTS = {
-    'leaky_relu': {'alpha': 0.01}, 'elu': {'alpha': 1.0}, 'celu': {'alpha': 1.0}, 'thresholded_relu': {'alpha': 1.0},
-    'selu': {'alpha': 1.67326319217681884765625, 'gamma': 1.05070102214813232421875},
-    'hard_sigmoid': {'alpha': 0.2, 'beta': 0.5},
-}
-
-
-def activated(x, name):
-    if not name:
-        return x
-    _, function = registry.ORACLES[name]
-    return function(registry.Call(DEFAULTS.get(name, {}), ['f32'], ['f32']), x)
-
 
 @oracle('numpy', 'matmul')
 def matmul(c, a, b):
@@ -31,7 +15,7 @@ def matmul(c, a, b):
 @oracle('numpy', 'linear')
 def linear(c, x, w, bias=None):
     y = np.matmul(x, w.T if c.transpose_w else w)
-    return activated(y if bias is None else y + bias, c.activation)
+    return y if bias is None else y + bias
 
 
 @oracle('numpy', 'grouped_matmul')
@@ -89,7 +73,7 @@ def sliding_over(c, window, extents):
 @oracle('onnxruntime', 'conv')
 def conv(c, x, w, bias=None):
     y, = onnxruntime_run('Conv', [x, w, bias], group=c.groups, **sliding_over(c, w.shape[2:], x.shape[2:]))
-    return activated(y, c.activation)
+    return y
 
 
 @oracle('onnxruntime', 'conv_integer')
@@ -120,7 +104,7 @@ def conv_transpose(c, x, w, bias=None):
     else:
         y, = onnxruntime_run('ConvTranspose', [x, w, bias], output_padding=c.output_padding or None,
                              output_shape=c.output_shape or None, **attrs)
-    return activated(y, c.activation)
+    return y
 
 
 @oracle('numpy', 'quantise')

@@ -54,12 +54,10 @@ class ConvolutionKernel : public image::CallKernel {
     if (x.shape().size() < 3) return false;
     if (!window_) window_ = window_of(attrs_, x.shape().size() - 2);
     if (!window_) return false;
-    const vector::Elementwise::Function function =
-        options_.activation ? engine_->elementwise.*options_.activation : nullptr;
-    const bool alone = convolve_small(x, w, bias, *window_, y) ||
-                       convolve_depthwise(*engine_, x, w, bias, *window_, y);
-    if (alone) activate(function, y);
-    if (alone || convolve_as_product(*engine_, x, w, bias, *window_, function, y)) return true;
+    if (convolve_small(x, w, bias, *window_, y) ||
+        convolve_depthwise(*engine_, x, w, bias, *window_, y) ||
+        convolve_as_product(*engine_, x, w, bias, *window_, y))
+      return true;
     if (!cut_already(x, w, bias, y)) cut(x, w, bias, y);
     std::atomic<bool> done = true;
     engine_->team.run(static_cast<int64_t>(parts_.size()), 1, [&](int64_t begin, int64_t end) {
@@ -77,22 +75,10 @@ class ConvolutionKernel : public image::CallKernel {
     OneDnn onednn = {};
   };
 
-  void activate(vector::Elementwise::Function function, Tensor& y) const {
-    if (!function) return;
-    float* data = y.mutable_data<float>().data();
-    engine_->team.run(y.count(), CpuEngine::kGrain, [&](int64_t begin, int64_t end) {
-      function(data + begin, data + begin, end - begin);
-    });
-  }
-
   bool run(Part& part) {
     const Tensor* bias = part.has_bias ? &part.bias : nullptr;
-    if (!part.onednn.convolution(part.x, part.w, options_.keeps_weights, bias, part.window, part.y))
-      return false;
-    if (!options_.activation) return true;
-    float* data = part.y.mutable_data<float>().data();
-    (engine_->elementwise.*options_.activation)(data, data, part.y.count());
-    return true;
+    return part.onednn.convolution(part.x, part.w, options_.keeps_weights, bias, part.window,
+                                   part.y);
   }
 
   // The parts of a bound run are the same every time: it makes nothing anew.

@@ -7,7 +7,6 @@ namespace rlx::detail {
 
 struct ConvolutionOptions {
   bool keeps_weights = false;  // they are the same from run to run
-  vector::Elementwise::Function vector::Elementwise::*activation = nullptr;
 };
 std::unique_ptr<image::CallKernel> convolution_kernel(CpuEnginePtr engine, const Attrs& attrs,
                                                       ConvolutionOptions options);

@@ -21,25 +21,6 @@
 namespace rlx::detail {
 namespace {
 
-// The activations that are fused into products most.
-struct Activation {
-  std::string_view name;
-  vector::Elementwise::Function vector::Elementwise::*function;
-};
-constexpr Activation kActivations[] = {
-    {"", nullptr},
-    {"relu", &vector::Elementwise::relu},
-    {"gelu", &vector::Elementwise::gelu_quick},
-    {"sigmoid", &vector::Elementwise::sigmoid},
-    {"silu", &vector::Elementwise::silu},
-    {"tanh", &vector::Elementwise::tanh},
-};
-const Activation* activation_of(const Attrs& attrs) {
-  const auto& name = attrs.get<std::string>("activation");
-  for (const Activation& activation : kActivations)
-    if (activation.name == name) return &activation;
-  return nullptr;
-}
 using Kernel = std::unique_ptr<image::CallKernel>;
 
 // Kernels that also run the tile of a call.
@@ -139,13 +120,10 @@ Kernel matmul(const image::Call& call, const image::Image& image, const CpuEngin
 }
 Kernel linear(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine,
               std::unique_ptr<TileProgram> tile) {
-  const Activation* activation = activation_of(call.attrs);
-  if (!activation) return nullptr;
   return product_kernel(engine,
                         {.transpose_b = call.attrs.get<bool>("transpose_w"),
                          .keeps_b = is_kept(call, 1, image),
-                         .has_bias = has_own(call, 2),
-                         .activation = activation->function},
+                         .has_bias = has_own(call, 2)},
                         std::move(tile));
 }
 
@@ -164,15 +142,12 @@ using MakePicture = std::unique_ptr<image::CallKernel> (*)(CpuEnginePtr engine, 
 template <MakePicture make>
 Kernel picture_convolution(const image::Call& call, const image::Image& image,
                            const CpuEnginePtr& engine, std::unique_ptr<TileProgram> tile) {
-  const Activation* activation = activation_of(call.attrs);
   const size_t rank = call.inputs[0].shape.size();
-  const bool is_picture = rank == 4 || (rank == 3 && make == picture_convolution_kernel);
-  if (!activation || !is_picture) return nullptr;
+  if (rank != 4 && !(rank == 3 && make == picture_convolution_kernel)) return nullptr;
   return make(engine, call.attrs,
               {.keeps_weights = is_kept(call, 1, image),
                .has_bias = has_own(call, 2),
-               .winograd = !call.attrs.has("winograd") || call.attrs.get<int64_t>("winograd") != 0,
-               .activation = activation->function},
+               .winograd = !call.attrs.has("winograd") || call.attrs.get<int64_t>("winograd") != 0},
               std::move(tile));
 }
 
@@ -190,11 +165,7 @@ Kernel block_gather(const image::Call& call, const image::Image& /*image*/,
 
 // Reads no views: oneDNN has an order of its own.
 Kernel convolution(const image::Call& call, const image::Image& image, const CpuEnginePtr& engine) {
-  const Activation* activation = activation_of(call.attrs);
-  if (!activation) return nullptr;
-  return convolution_kernel(
-      engine, call.attrs,
-      {.keeps_weights = is_kept(call, 1, image), .activation = activation->function});
+  return convolution_kernel(engine, call.attrs, {.keeps_weights = is_kept(call, 1, image)});
 }
 
 using vector::Binary, vector::Elementwise, vector::Fold;

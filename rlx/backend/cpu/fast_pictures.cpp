@@ -48,18 +48,9 @@ vector::Windows windows_of(const ConvolutionWindow& window, const Picture& x, co
 
 // What is done to parts of the result as they are finished.
 struct Finish {
-  vector::Elementwise::Function function;
   const TileProgram* tile;
-  float* y;
-  int64_t y_pixel;
   static void run(const void* context, vector::Range pixels, vector::Range channels) {
-    const auto& self = *static_cast<const Finish*>(context);
-    if (self.function)
-      for (int64_t i = pixels.begin; i < pixels.end; ++i) {
-        float* at = self.y + i * self.y_pixel + channels.begin;
-        self.function(at, at, channels.count());
-      }
-    if (self.tile) self.tile->run(pixels, channels);
+    static_cast<const Finish*>(context)->tile->run(pixels, channels);
   }
 };
 
@@ -76,12 +67,10 @@ class PictureConvolution : public image::CallKernel {
     if (!takes(site) || (tile_ && !tile_->place(site, 1))) return false;
     if (result.count() == 0) return true;
     if (count(x.shape) == 0) return false;
-    // An activation is of the sums alone, before what the tile adds.
-    const TileProgram::Start start = bias ? TileProgram::Start{floats_of(*bias), 0}
-                                     : tile_ && !options_.activation ? tile_->take_start()
-                                                                     : TileProgram::Start{};
-    const TileProgram::Limits limits =
-        tile_ && !options_.activation ? tile_->take_limits() : TileProgram::Limits{};
+    const TileProgram::Start start = bias    ? TileProgram::Start{floats_of(*bias), 0}
+                                     : tile_ ? tile_->take_start()
+                                             : TileProgram::Start{};
+    const TileProgram::Limits limits = tile_ ? tile_->take_limits() : TileProgram::Limits{};
     vector::Conv conv = conv_of(site);
     const vector::ConvWay way = way_of(conv);
     const vector::ConvFunctions& functions = engine_->convolutions[static_cast<size_t>(way)];
@@ -92,9 +81,8 @@ class PictureConvolution : public image::CallKernel {
     conv.low = limits.low;
     conv.high = limits.high;
     conv.weights = packed(w, conv.size, way);
-    const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
-                        tile_ && !tile_->is_idle() ? tile_.get() : nullptr, conv.y, conv.y_pixel};
-    if (finish.function || finish.tile) {
+    const Finish finish{tile_ && !tile_->is_idle() ? tile_.get() : nullptr};
+    if (finish.tile) {
       conv.finish = Finish::run;
       conv.context = &finish;
     }
@@ -224,8 +212,7 @@ class PictureTransposed : public image::CallKernel {
     const int64_t size = gemm.packed_size(inputs, outputs), panels = gemm.panels(outputs);
     const float* packed = this->packed(w, inputs, outputs);
     float* y = result.mutable_data<float>().data();
-    const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
-                        tile_.get(), y, outputs};
+    const Finish finish{tile_.get()};
     const int64_t down = window_->strides[0], right = window_->strides[1];
     // A row of x makes as many rows of y as its window is high.
     engine_->team.run(x.shape[0] * from.height(), 1, [&](int64_t begin, int64_t end) {
@@ -245,8 +232,7 @@ class PictureTransposed : public image::CallKernel {
                     .start = start.data},
                    {0, from.width()}, {0, panels});
         }
-        if (finish.function || finish.tile)
-          Finish::run(&finish, {first, first + down * width}, {0, outputs});
+        if (finish.tile) Finish::run(&finish, {first, first + down * width}, {0, outputs});
       }
     });
     return true;

@@ -10,7 +10,6 @@ struct PictureOptions {
   bool keeps_weights = false;  // they are the same from run to run
   bool has_bias = false;
   bool winograd = true;  // where it is expected to be the fastest
-  vector::Elementwise::Function vector::Elementwise::*activation = nullptr;
 };
 // Null where the window is not known yet. A tile may be null.
 std::unique_ptr<image::CallKernel> picture_convolution_kernel(CpuEnginePtr engine,

@@ -21,19 +21,11 @@ int64_t start_of(const Argument& x, const Steps& strides, const Shape& result, i
 
 // What is done to blocks of the result as they are finished.
 struct Finish {
-  vector::Elementwise::Function function;
   const TileProgram* tile;
-  float* c;
-  int64_t c_row, first_row;  // of the matrix at hand among the tile's rows
+  int64_t first_row;  // of the matrix at hand among the tile's rows
   static void run(const void* context, vector::Range rows, vector::Range columns) {
     const auto& self = *static_cast<const Finish*>(context);
-    if (self.function)
-      for (int64_t r = rows.begin; r < rows.end; ++r) {
-        float* at = self.c + r * self.c_row + columns.begin;
-        self.function(at, at, columns.count());
-      }
-    if (self.tile)
-      self.tile->run({self.first_row + rows.begin, self.first_row + rows.end}, columns);
+    self.tile->run({self.first_row + rows.begin, self.first_row + rows.end}, columns);
   }
 };
 
@@ -48,10 +40,9 @@ class ProductKernel : public image::CallKernel {
     Tensor& result = site.results[0];
     if (!takes(site)) return false;
     if (tile_ && !tile_->place(site, result.shape().size() - 1)) return false;
-    // An activation is of the sums alone, before what the tile adds.
-    const TileProgram::Start start = bias ? TileProgram::Start{floats_of(*bias), 0}
-                                     : tile_ && !options_.activation ? tile_->take_start()
-                                                                     : TileProgram::Start{};
+    const TileProgram::Start start = bias    ? TileProgram::Start{floats_of(*bias), 0}
+                                     : tile_ ? tile_->take_start()
+                                             : TileProgram::Start{};
     if (result.count() == 0) return true;
     Products made = product_of(site);
     vector::Product& product = made.product;
@@ -66,9 +57,8 @@ class ProductKernel : public image::CallKernel {
       product.b.data = product.packed_b = packed(b, product);  // the former is not read
     else
       product.b.data = readable(b);
-    const Finish finish{options_.activation ? engine_->elementwise.*options_.activation : nullptr,
-                        tile_ && !tile_->is_idle() ? tile_.get() : nullptr, c, product.c_row, 0};
-    if (finish.function || finish.tile) {
+    const Finish finish{tile_ && !tile_->is_idle() ? tile_.get() : nullptr, 0};
+    if (finish.tile) {
       product.finish = Finish::run;
       product.context = &finish;
     }
@@ -81,7 +71,7 @@ class ProductKernel : public image::CallKernel {
       Finish own = finish;
       each.a.data += start_of(a, a_strides, result.shape(), i);
       each.b.data += start_of(b, b_strides, result.shape(), i);
-      each.c = own.c = c + i * product.rows * product.columns;
+      each.c = c + i * product.rows * product.columns;
       own.first_row = i * product.rows;
       each.start += each.start ? own.first_row * product.start_row : 0;
       each.context = &own;

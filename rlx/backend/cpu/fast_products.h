@@ -9,8 +9,6 @@ struct ProductOptions {
   bool transpose_a = false, transpose_b = false;
   bool keeps_b = false;  // it is the same in every run, or told apart by its mark
   bool has_bias = false;
-  // Applied to what is finished; null: nothing.
-  vector::Elementwise::Function vector::Elementwise::*activation = nullptr;
 };
 // Operands are a, b, and a bias of b's columns where there is one; batch dims broadcast.
 // A tile finishes blocks of the result while they are in the cache; null: there is none.

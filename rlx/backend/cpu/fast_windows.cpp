@@ -65,10 +65,9 @@ int64_t taps_of(const vector::Windows::Axis& axis, int64_t place, bool with_pads
   return taps;
 }
 
-// Bias and activation, for rows of c that are channels.
+// The bias, for rows of c that are channels.
 struct FinishChannels {
   const vector::Elementwise& code;
-  vector::Elementwise::Function activation;
   const float* bias;
   float* c;
   int64_t c_row;
@@ -76,9 +75,7 @@ struct FinishChannels {
     const auto& self = *static_cast<const FinishChannels*>(context);
     for (int64_t r = rows.begin; r < rows.end; ++r) {
       float* at = self.c + r * self.c_row + columns.begin;
-      if (self.bias)
-        self.code.combine(vector::Binary::add, at, 1, self.bias + r, 0, at, columns.count());
-      if (self.activation) self.activation(at, at, columns.count());
+      self.code.combine(vector::Binary::add, at, 1, self.bias + r, 0, at, columns.count());
     }
   }
 };
@@ -243,8 +240,7 @@ bool convolve_depthwise(const CpuEngine& engine, const Tensor& x, const Tensor& 
 }
 
 bool convolve_as_product(const CpuEngine& engine, const Tensor& x, const Tensor& w,
-                         const Tensor* bias, const ConvolutionWindow& window,
-                         vector::Elementwise::Function activation, Tensor& y) {
+                         const Tensor* bias, const ConvolutionWindow& window, Tensor& y) {
   const auto extents = std::span<const int64_t>(w.shape()).subspan(2);
   vector::Windows windows;
   const auto f32 = [](const Tensor* tensor) { return !tensor || tensor->dtype() == DType::f32; };
@@ -266,8 +262,8 @@ bool convolve_as_product(const CpuEngine& engine, const Tensor& x, const Tensor&
     const int64_t group = i % groups;
     const vector::Unfold unfold{from + i * channels * plane, windows};
     float* c = to + i * outputs * places;
-    const FinishChannels finish{engine.elementwise, activation,
-                                starts ? starts + group * outputs : nullptr, c, places};
+    const FinishChannels finish{engine.elementwise, starts ? starts + group * outputs : nullptr, c,
+                                places};
     vector::Product product{.rows = outputs,
                             .columns = places,
                             .inner = inner,
@@ -279,7 +275,7 @@ bool convolve_as_product(const CpuEngine& engine, const Tensor& x, const Tensor&
       product.read_b = engine.unfold;
       product.read_context = &unfold;
     }
-    if (bias || activation) {
+    if (bias) {
       product.finish = FinishChannels::run;
       product.context = &finish;
     }

@@ -10,11 +10,9 @@ namespace rlx::detail {
 bool convolve_depthwise(const CpuEngine& engine, const Tensor& x, const Tensor& w,
                         const Tensor* bias, const ConvolutionWindow& window, Tensor& y);
 
-// As a product of the windows with what each of their taps meets. The activation, which may be
-// null, is applied to what is finished.
+// As a product of the windows with what each of their taps meets.
 bool convolve_as_product(const CpuEngine& engine, const Tensor& x, const Tensor& w,
-                         const Tensor* bias, const ConvolutionWindow& window,
-                         vector::Elementwise::Function activation, Tensor& y);
+                         const Tensor* bias, const ConvolutionWindow& window, Tensor& y);
 
 struct PoolOptions {
   Shape extents = {};  // of the window
