@@ -149,9 +149,9 @@ void written_attention(RandomPool& p, const Masking& masking) {
   const auto heads_first = [&](Value x) { return inside ? swapped(x, false) : x; };
   // Each head twice, or sometimes all heads once more behind themselves.
   const auto repeated = [&](Value x, size_t heads) {
-    if (x.shape()[heads].is_number() && p.random.chance(0.4)) {
+    if (x.shape()[heads].is_number() && p.random.chance(0.5)) {
       const int64_t count = x.shape()[heads].number();
-      const bool mixed = p.random.chance(0.2);
+      const bool mixed = p.random.chance(0.3);
       Tensor places(DType::i64, {2 * count});
       for (int64_t i = 0; i < 2 * count; ++i) places.set_integer(i, mixed ? i % count : i / 2);
       return gather(x, p.graph.constant(places), static_cast<int64_t>(heads));
@@ -162,7 +162,7 @@ void written_attention(RandomPool& p, const Masking& masking) {
     whole[heads] = whole[heads] * Dim(2);
     return reshape(expand(unsqueeze(x, {axis}), many), whole);
   };
-  if (inside && p.random.chance(0.2)) {
+  if (inside && p.random.chance(0.35)) {
     q = concat({q, q}, 2);
     k = repeated(k, 2);
     v = repeated(v, p.random.chance(0.05) ? 1 : 2);
@@ -170,7 +170,7 @@ void written_attention(RandomPool& p, const Masking& masking) {
   q = maybe_scaled(p, heads_first(q));
   k = heads_first(maybe_scaled(p, k));
   v = heads_first(v);
-  if (axes == 4 && p.random.chance(0.2)) {
+  if (axes == 4 && p.random.chance(0.35)) {
     q = concat({q, q}, 1);
     k = repeated(k, 1);
     v = repeated(v, 1);
@@ -375,7 +375,7 @@ void joined_bytes_step(RandomPool& p) {
   const DType dtype = p.random.chance(0.5) ? DType::u8 : DType::i8;
   const bool halves = depth % 2 == 0 && p.random.chance(0.5), zeros = p.random.chance(0.5);
   for (int64_t n = p.random.between(2, 4); n > 0; --n) {
-    const auto other = [&] { return p.random.chance(0.1); };
+    const auto other = [&] { return p.random.chance(0.2); };
     const int64_t columns = p.random.between(1, 7), block = halves && !other() ? depth / 2 : depth;
     const Dims shape{other() ? 1 : columns, depth / block};
     const DType bytes = other() ? DType::i8 : dtype;
@@ -385,6 +385,17 @@ void joined_bytes_step(RandomPool& p) {
     if (p.random.chance(0.4)) y = y + weight(p, DType::f32, {columns});
     p.keep(inner(p, y), false);
   }
+}
+
+// A product that is read behind its bias, and that something else reads, too: a kernel that begins
+// its sums with the bias would lose it.
+void read_twice_step(RandomPool& p) {
+  const Value x = p.any_float(2).value;
+  const int64_t columns = p.random.between(1, 7);
+  const Value y = matmul(x, weight(p, x.dtype(), {x.shape().back(), columns}));
+  const Value z = y + weight(p, x.dtype(), p.random.chance(0.7) ? Dims{columns} : y.shape());
+  p.keep(z * number(z, 0.5), false);
+  p.keep(p.random.chance(0.8) ? sum(y, {-1}) : sum(z, {-1}), false);
 }
 
 // The same op of one value twice, alike or with one attribute that differs: only those that are
@@ -495,6 +506,7 @@ std::vector<RandomStep> random_structures() {
           padded_step,
           joined_step,
           joined_bytes_step,
+          read_twice_step,
           twins_step,
           integers_step,
           idle_step};
