@@ -206,6 +206,8 @@ TEST(HostRows, GoOnWithWhatFollowsThem) {
       expect_one_call(row, DType::f32, n, false, 1e-5);
       expect_one_call(row, DType::f32, n, true, 1e-5);
     }
+  for (const size_t i : {size_t{0}, size_t{3}, size_t{13}})
+    expect_one_call(rows()[i], DType::f32, 600, false, 1e-5);
 }
 
 TEST(HostRows, OfNothingAreNothing) {
