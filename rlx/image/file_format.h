@@ -10,7 +10,7 @@ namespace rlx::image {
 
 // As PNG has it: a transfer that changes line ends or cuts the eighth bit is seen at once.
 constexpr unsigned char kMagic[8] = {0x89, 'R', 'L', 'X', 'I', '\r', '\n', 0x1a};
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 constexpr size_t kHeaderBytes = 64, kAlignment = 64;
 // Of an expression over symbols; those of real models have a few dozen words.
 constexpr size_t kMostWords = 512;

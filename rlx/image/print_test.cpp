@@ -18,7 +18,7 @@ TEST(ImageText, SaysWhatAGraphBecame) {
   const rlx::Value w = graph.weight("w", Tensor(DType::f32, {3, 2}));
   const rlx::Value b = graph.weight("b", Tensor(DType::f32, {2}));
   graph.output("y", gelu(matmul(x, scale * w) + b) + x2);
-  EXPECT_EQ(to_text(build_image(graph, DeviceTraits{})), R"(image 5  cpu, host
+  EXPECT_EQ(to_text(build_image(graph, DeviceTraits{})), R"(image 6  cpu, host
 
 numbers
   n0 = batch in 1..64
@@ -147,7 +147,7 @@ states
 )");
   EXPECT_EQ(
       text.substr(0, text.find("\nrun\n")),
-      R"(image 5  paper, integrated, f16, subgroups 4..8, storage_buffers 2, binding_bytes 144, workgroup_invocations 128, workgroup_bytes 512, storage_alignment 256
+      R"(image 6  paper, integrated, f16, subgroups 4..8, storage_buffers 2, binding_bytes 144, workgroup_invocations 128, workgroup_bytes 512, storage_alignment 256
 
 numbers
   n0 = n in 1..9

@@ -213,7 +213,7 @@ claim "which runs" 0 'y +f32\[2, 2\]' '2 4 6 8' -- run double.rlxi --input 'x=[[
 claim "takes --bind" 0 'y +f32\[5, 2\]' -- run double.rlxi --bind n=5
 claim "asks for it" 1 "^rlx: input 'x' .*--bind n=NUMBER" -- run double.rlxi
 claim "lists its outputs" 1 "^rlx: there is no output 'q'; there is y" -- run double.rlxi --bind n=1 --output q
-claim "and is shown" 0 '^image 5  cpu' '^  v0  input' 'call add  reads v0, v0' '^  y  f32\[n, 2\]' -- inspect double.rlxi
+claim "and is shown" 0 '^image 6  cpu' '^  v0  input' 'call add  reads v0, v0' '^  y  f32\[n, 2\]' -- inspect double.rlxi
 cp out.txt image.txt
 claim "as inspect would have it" 0 -- inspect double.rlx --image
 holds "to the letter" cmp out.txt image.txt

@@ -35,31 +35,31 @@ namespace rlx::detail {
 
 struct CpuEngine {
   // 0 threads: one for each core.
-  explicit CpuEngine(int threads, vector::Isa isa = vector::best_isa(),
+  explicit CpuEngine(int threads, vector::Isa set = vector::best_isa(),
                      std::shared_ptr<PackedWeights> weights = nullptr)
-      : isa(isa),
+      : isa(set),
         team(threads),
         packed(weights ? std::move(weights) : std::make_shared<PackedWeights>()),
-        elementwise(vector::elementwise(isa)),
-        rows(vector::rows(isa)),
-        reductions(vector::reductions(isa)),
-        gemm(vector::gemm(isa)),
-        attention(vector::attention(isa)),
-        blocks(vector::block_functions(isa)),
-        block_bytes(vector::block_bytes(isa, vector::multiplies_bytes())),
-        byte_gemm(vector::byte_gemm(isa)),
-        byte_winograd(isa, byte_gemm),
-        byte_depthwise(vector::byte_depthwise(isa)),
-        bytes(vector::bytes(isa)),
-        fft(vector::fft(isa)),
-        nearest(vector::nearest(isa)),
-        planes(vector::planes(isa)),
-        windows(vector::window_functions(isa)),
-        unfold(vector::unfold(isa)),
-        convolutions{vector::conv(isa), vector::depthwise(isa), vector::winograd(isa),
-                     vector::winograd_small(isa)},
-        pool(vector::pool(isa)),
-        sequence(vector::sequence(isa)) {}
+        elementwise(vector::elementwise(set)),
+        rows(vector::rows(set)),
+        reductions(vector::reductions(set)),
+        gemm(vector::gemm(set)),
+        attention(vector::attention(set)),
+        blocks(vector::block_functions(set)),
+        block_bytes(vector::block_bytes(set, vector::multiplies_bytes())),
+        byte_gemm(vector::byte_gemm(set)),
+        byte_winograd(set, byte_gemm),
+        byte_depthwise(vector::byte_depthwise(set)),
+        bytes(vector::bytes(set)),
+        fft(vector::fft(set)),
+        nearest(vector::nearest(set)),
+        planes(vector::planes(set)),
+        windows(vector::window_functions(set)),
+        unfold(vector::unfold(set)),
+        convolutions{vector::conv(set), vector::depthwise(set), vector::winograd(set),
+                     vector::winograd_small(set)},
+        pool(vector::pool(set)),
+        sequence(vector::sequence(set)) {}
 
   const vector::Isa isa;
   mutable vector::Team team;
