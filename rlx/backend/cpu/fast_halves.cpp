@@ -30,7 +30,7 @@ void narrow(const CpuEngine& engine, const Tensor& wide, Tensor& y) {
 class WideningKernel : public image::CallKernel {
  public:
   struct Options {
-    std::vector<bool> kept;  // by own operand
+    std::vector<bool> kept = {};  // by own operand
     bool packs = false;
     bool has_tile = false, leaves_floats = false;  // in the place of the first result
   };
@@ -233,7 +233,7 @@ std::unique_ptr<image::CallKernel> widening(std::unique_ptr<image::CallKernel> k
                                             CpuEnginePtr engine, bool packs) {
   if (!kernel || !has_halves(call, image)) return kernel;
   const bool has_tile = !call.tile.empty();
-  WideningKernel::Options options{.packs = packs, .has_tile = has_tile, .kept = {}};
+  WideningKernel::Options options{.packs = packs, .has_tile = has_tile};
   options.leaves_floats = has_tile && (call.tile.code[0].dtype == DType::f32 ||
                                        half_of(call.tile.code[0].dtype).has_value());
   const size_t own = has_tile ? static_cast<size_t>(call.tile.own_inputs) : call.inputs.size();
