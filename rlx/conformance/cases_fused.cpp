@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "rlx/conformance/op_cases.h"
+#include "rlx/conformance/fused_cases.h"
 #include "rlx/ops/activation.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_cumulative.h"
@@ -21,16 +21,8 @@ const OpDef& quantise_op();
 const OpDef& sort_op();
 const OpDef& dequantise_op();
 
-std::vector<OpCase> fused_map_cases();
-
-namespace {
-
-using Compute = std::function<Values(const Values&)>;
-
-// The operands go through `compute` inside a body.
-OpCase grouped(std::vector<CaseInput> inputs, std::string why, int64_t terms, Compute compute) {
-  OpCase row{"fused", std::move(inputs), {}, std::move(why), terms};
-  row.compose = [compute = std::move(compute)](const Values& in) {
+Compute in_body(Compute compute) {
+  return [compute = std::move(compute)](const Values& in) {
     Graph body;
     Values inside;
     for (size_t i = 0; i < in.size(); ++i) inside.push_back(body.input(text("x", i), in[i].type()));
@@ -38,8 +30,15 @@ OpCase grouped(std::vector<CaseInput> inputs, std::string why, int64_t terms, Co
     for (size_t r = 0; r < results.size(); ++r) body.output(text("y", r), results[r]);
     return fused(in, std::move(body));
   };
+}
+
+OpCase grouped(std::vector<CaseInput> inputs, std::string why, int64_t terms, Compute compute) {
+  OpCase row{"fused", std::move(inputs), {}, std::move(why), terms};
+  row.compose = in_body(std::move(compute));
   return row;
 }
+
+namespace {
 
 Values gelu_of_sum(const Values& in) { return {gelu(in[0] + in[1])}; }
 Values several(const Values& in) {

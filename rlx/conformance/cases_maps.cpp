@@ -1,7 +1,7 @@
 // Rows for maps in fused groups: what is gathered, padded or enlarged is found by the kernel that
 // reads it.
 
-#include "rlx/conformance/op_cases.h"
+#include "rlx/conformance/fused_cases.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_fused.h"
 #include "rlx/ops/ops_norm.h"
@@ -9,21 +9,6 @@
 
 namespace rlx {
 namespace {
-
-using Compute = std::function<Values(const Values&)>;
-
-OpCase grouped(std::vector<CaseInput> inputs, std::string why, int64_t terms, Compute compute) {
-  OpCase row{"fused", std::move(inputs), {}, std::move(why), terms};
-  row.compose = [compute = std::move(compute)](const Values& in) {
-    Graph body;
-    Values inside;
-    for (size_t i = 0; i < in.size(); ++i) inside.push_back(body.input(text("x", i), in[i].type()));
-    const Values results = compute(inside);
-    for (size_t r = 0; r < results.size(); ++r) body.output(text("y", r), results[r]);
-    return fused(in, std::move(body));
-  };
-  return row;
-}
 
 Value doubled(Value x) {
   Dims sizes = x.shape();

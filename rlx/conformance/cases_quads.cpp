@@ -1,7 +1,7 @@
 // Rows where four neighbouring elements are loaded and stored at once, and rows that are one
 // element, stride or offset away from it: kernels of both kinds, and both in one image.
 
-#include "rlx/conformance/op_cases.h"
+#include "rlx/conformance/fused_cases.h"
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/ops_fused.h"
 
@@ -9,7 +9,6 @@ namespace rlx {
 namespace {
 
 using Cases = std::vector<OpCase>;
-using Compute = std::function<Values(const Values&)>;
 
 // Extents that divide by 4, that do not, and none.
 void add_symbolic(Cases& cases, OpCase row) {
@@ -25,19 +24,8 @@ OpCase composed(const char* op, std::vector<CaseInput> inputs, std::string why, 
   return {op, std::move(inputs), {}, std::move(why), 4, 1, {}, true, std::move(compute)};
 }
 
-// A body of its own, which stays one kernel.
-OpCase grouped(std::vector<CaseInput> inputs, std::string why, Compute compute) {
-  return composed("fused", std::move(inputs), std::move(why),
-                  [compute = std::move(compute)](const Values& in) {
-                    Graph body;
-                    Values inside;
-                    for (size_t i = 0; i < in.size(); ++i)
-                      inside.push_back(body.input(text("x", i), in[i].type()));
-                    const Values results = compute(inside);
-                    for (size_t r = 0; r < results.size(); ++r)
-                      body.output(text("y", r), results[r]);
-                    return fused(in, std::move(body));
-                  });
+OpCase in_one_kernel(std::vector<CaseInput> inputs, std::string why, Compute compute) {
+  return composed("fused", std::move(inputs), std::move(why), in_body(std::move(compute)));
 }
 
 constexpr DType kPacked[] = {DType::f16, DType::bf16, DType::i8, DType::u8, DType::i16, DType::u16};
@@ -145,14 +133,15 @@ void add_groups(Cases& cases) {
   cases.push_back(in_place(f32({5, 7})));
   add_symbolic(cases, in_place(f32({3, "n"})));
   for (const Dims& shape : {Dims{3, 8}, Dims{3, 7}, Dims{1, 1}, Dims{2, 3}, Dims{0, 4}})
-    cases.push_back(grouped({normal(f32(shape)), normal(f32(shape))}, "results of three widths",
-                            of_three_widths));
-  add_symbolic(cases, grouped({normal(f32({"n", 3})), normal(f32({3}))}, "results of three widths",
-                              of_three_widths));
+    cases.push_back(in_one_kernel({normal(f32(shape)), normal(f32(shape))},
+                                  "results of three widths", of_three_widths));
+  add_symbolic(cases, in_one_kernel({normal(f32({"n", 3})), normal(f32({3}))},
+                                    "results of three widths", of_three_widths));
   for (const DType dtype : {DType::f32, DType::bf16, DType::u8})
     for (const int64_t length : {8, 6})
-      cases.push_back(grouped({normal({dtype, {2, 3, length}}), normal({dtype, {length}})},
-                              text("words in another order, rows of ", length), turned_words));
+      cases.push_back(in_one_kernel({normal({dtype, {2, 3, length}}), normal({dtype, {length}})},
+                                    text("words in another order, rows of ", length),
+                                    turned_words));
 }
 
 }  // namespace
