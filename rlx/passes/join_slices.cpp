@@ -14,6 +14,7 @@
 #include "rlx/ops/ops_core.h"
 #include "rlx/ops/views.h"
 #include "rlx/passes/grouping.h"
+#include "rlx/passes/match.h"
 #include "rlx/passes/passes.h"
 #include "rlx/passes/slices.h"
 
@@ -170,7 +171,7 @@ class Joining {
   void find_concats() {
     for (size_t at = 0; at < from_.nodes().size(); ++at) {
       const Node& node = from_.nodes()[at];
-      if (is_source(node) || node.op->name != "concat" || node.inputs.size() < 2) continue;
+      if (!is_op(node, "concat") || node.inputs.size() < 2) continue;
       const Value& first = node.inputs[0];
       const size_t axis = axis_of("concat", node.attrs.get<int64_t>("axis"), first.type());
       const Row row{node.inputs, first.shape().size() - 1 - axis};
