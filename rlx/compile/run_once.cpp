@@ -53,8 +53,10 @@ Growth growth_of(const image::Step& step, const image::Use& use, const image::Im
 // by such a step.
 std::vector<bool> steps_of_constants(const std::vector<image::Use>& uses,
                                      const image::Image& image) {
-  std::vector<bool> is_constant;  // by value
-  for (const image::Value& value : image.values) is_constant.push_back(value.kind != Kind::weight);
+  std::vector<bool> is_constant;  // by value; until a step of others is found to write it
+  for (const image::Value& value : image.values)
+    is_constant.push_back(value.kind != Kind::weight && value.kind != Kind::input &&
+                          value.kind != Kind::state);
   std::vector<bool> result(uses.size());
   for (bool changed = true; changed;) {  // a body's steps may read what later ones write
     changed = false;
